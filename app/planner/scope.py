@@ -1,0 +1,104 @@
+"""Purpose: what a pull request affects, computed once from the semantic diff and read by every `applies`.
+
+Affected (rules.md, "Across checks") = keys whose points, effective recipe or effective settings differ between merge
+base and head, UNION keys named by appended changelog entries, UNION keys whose launch closure holds a changed file.
+
+Invariants: `Scope` is computed from two trees and the list of changed files, never from file names alone. Where a
+closure cannot be narrowed, the reason stands in `undecided` and the rows that depend on it are "could not be
+verified", never N/A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from app.planner.points import AGENTIC, FIXED, Point, Rules
+from app.target.changelog import ChangelogEntry
+from app.target.masters import MasterEntry
+from app.target.recipe import EffectiveRecipe
+from app.target.tree import Layout
+
+NVIDIA_SKUS = ("h100", "h200", "b200", "b300", "gb200", "gb300", "rtx6000pro")
+
+
+def sku_of(runner: str) -> str:
+    """`cluster:gb200-nv` -> `gb200` (rules.md 6: without `cluster:`, cut at the first `-`, lower-case)."""
+    return runner.removeprefix("cluster:").split("-", 1)[0].lower()
+
+
+@dataclass(frozen=True)
+class AffectedKey:
+    """One affected config key. `points` are all head points in the scenarios that the change selects."""
+
+    key: str
+    why: tuple[str, ...]
+    base: MasterEntry | None
+    head: MasterEntry | None
+    points: tuple[Point, ...]
+    base_points: tuple[Point, ...]
+    added: tuple[Point, ...]
+    removed: tuple[Point, ...]
+
+    @property
+    def named_in_changelog(self) -> bool:
+        return "changelog" in self.why
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The semantic diff. `changed_files` are head paths and, for renames and deletions, base paths too."""
+
+    layout: Layout
+    rules: Rules
+    keys: tuple[AffectedKey, ...]
+    entries: tuple[ChangelogEntry, ...]
+    changed_files: tuple[str, ...]
+    head_entries: tuple[MasterEntry, ...] = ()
+    base_entries: tuple[MasterEntry, ...] = ()
+    undecided: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """All head points of affected keys."""
+        return tuple(point for key in self.keys for point in key.points)
+
+    @property
+    def added_points(self) -> tuple[Point, ...]:
+        return tuple(point for key in self.keys for point in key.added)
+
+    @property
+    def removed_points(self) -> tuple[Point, ...]:
+        return tuple(point for key in self.keys for point in key.removed)
+
+    @property
+    def speculative_points(self) -> tuple[Point, ...]:
+        return tuple(point for point in self.points if point.speculative or drafts(point))
+
+    @property
+    def agentic_speculative_points(self) -> tuple[Point, ...]:
+        return tuple(point for point in self.speculative_points if point.scenario == AGENTIC)
+
+    @property
+    def fixed_points(self) -> tuple[Point, ...]:
+        return tuple(point for point in self.points if point.scenario == FIXED)
+
+    @property
+    def append_only_entries(self) -> tuple[ChangelogEntry, ...]:
+        return tuple(entry for entry in self.entries if entry.append_only)
+
+    def points_of(self, frameworks: Iterable[str]) -> tuple[Point, ...]:
+        wanted = frozenset(frameworks)
+        return tuple(point for point in self.points if point.row.get("framework") in wanted)
+
+    @property
+    def nvidia_points(self) -> tuple[Point, ...]:
+        return tuple(point for point in self.points if sku_of(str(point.row["runner"])) in NVIDIA_SKUS)
+
+
+def drafts(point: Point) -> bool:
+    """True where the bound recipe configures speculative decoding, whatever the master's label says."""
+    from app.target.speculation import speculation_of
+
+    recipe = point.recipe
+    return isinstance(recipe, EffectiveRecipe) and speculation_of(recipe) is not None
