@@ -11,8 +11,11 @@ turns into "could not be verified".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from typing import ClassVar, TypeVar
+
+from app.policy import Policy
 
 
 class Fact:
@@ -49,6 +52,17 @@ class UndeclaredFact(Exception):  # noqa: N818
 Maker = Callable[["Facts"], "Fact | Missing"]
 
 
+@dataclass(frozen=True)
+class Context:
+    """What every check may read without declaring it: whose pull request, under which policy, reviewed on which day."""
+
+    policy: Policy = field(default_factory=lambda: Policy(name="default"))
+    review_date: date = date(2026, 1, 1)
+    repository: str = ""
+    number: int = 0
+    head_sha: str = ""
+
+
 class Facts:
     """All facts of one verdict, made when first read.
 
@@ -56,24 +70,50 @@ class Facts:
     value or `Missing`. A maker that raises `MissingFact` passes that reason on.
     """
 
-    def __init__(self, makers: Mapping[type[Fact], Maker], allowed: frozenset[type[Fact]] | None = None) -> None:
+    def __init__(
+        self,
+        makers: Mapping[type[Fact], Maker],
+        context: Context | None = None,
+        allowed: frozenset[type[Fact]] | None = None,
+    ) -> None:
+        self.context = context or Context()
         self._makers = makers
         self._allowed = allowed
         self._made: dict[type[Fact], Fact | Missing] = {}
 
     @classmethod
-    def of(cls, *values: Fact) -> Facts:
-        """Facts from ready values: for tests."""
-        made: dict[type[Fact], Fact] = {type(value): value for value in values}
+    def of(cls, *values: Fact | tuple[type[Fact], Missing], context: Context | None = None) -> Facts:
+        """Facts from ready values, for tests: a value, or (kind, Missing) for one that is not there."""
+        made = dict(value if isinstance(value, tuple) else (type(value), value) for value in values)
 
-        def maker(value: Fact) -> Maker:
+        def maker(value: Fact | Missing) -> Maker:
             return lambda _facts: value
 
-        return cls({kind: maker(value) for kind, value in made.items()})
+        return cls({kind: maker(value) for kind, value in made.items()}, context)
 
-    def restricted(self, kinds: Iterable[type[Fact]]) -> Facts:
-        """The same facts, readable only in `kinds`; values are shared, nothing is made twice."""
-        view = Facts(self._makers, frozenset(kinds))
+    @property
+    def policy(self) -> Policy:
+        return self.context.policy
+
+    @property
+    def review_date(self) -> date:
+        return self.context.review_date
+
+    @property
+    def repository(self) -> str:
+        return self.context.repository
+
+    @property
+    def number(self) -> int:
+        return self.context.number
+
+    @property
+    def head_sha(self) -> str:
+        return self.context.head_sha
+
+    def restricted(self, kinds: Iterable[type[Fact]] | None) -> Facts:
+        """The same facts, readable only in `kinds` (None: all); values are shared, nothing is made twice."""
+        view = Facts(self._makers, self.context, None if kinds is None else frozenset(kinds))
         view._made = self._made
         return view
 
@@ -89,11 +129,8 @@ class Facts:
         maker = self._makers.get(kind)
         if maker is None:
             return Missing(kind.title or kind.__name__, "was not gathered")
-        whole = self if self._allowed is None else Facts(self._makers)
-        if whole is not self:
-            whole._made = self._made
         try:
-            return maker(whole)
+            return maker(self.restricted(None))
         except MissingFact as absent:
             return absent.missing
 

@@ -1,0 +1,43 @@
+"""Purpose: finds the sign-offs among the comments, and the branch head that each of them signed.
+
+Invariants: a sign-off is a comment by a person that holds the trigger phrase outside our own markers. Its signed time
+is its creation, or its author's own last edit (an edit signs anew). An edit by another person does not sign.
+"""
+
+from __future__ import annotations
+
+from app.facts.base import Facts
+from app.facts.github import BranchActivity, Comments, PullRequest
+from app.facts.records import CommentRecord
+from app.facts.sign_off import SignedComment, SignOffs
+from app.target.checklist import TRIGGER, parse_signoff
+
+MARKER_PREFIX = "<!-- sweepgate"
+
+
+def is_sign_off(comment: CommentRecord) -> bool:
+    """True for a person's comment that carries the trigger phrase and no marker of ours."""
+    return not comment.author.is_bot and TRIGGER in comment.body and MARKER_PREFIX not in comment.body
+
+
+def signed_at(comment: CommentRecord) -> str:
+    """RFC 3339 UTC time at which the author last put their name under this text."""
+    edited_by_author = comment.editor is not None and comment.editor.lower() == comment.author.login.lower()
+    return comment.updated_at if edited_by_author else comment.created_at
+
+
+def sign_offs(facts: Facts) -> SignOffs:
+    """All live sign-offs, oldest first."""
+    activity = facts.get(BranchActivity)
+    head_ref = facts[PullRequest].record.head_ref
+    found = []
+    for comment in facts[Comments].all:
+        if not is_sign_off(comment):
+            continue
+        time = signed_at(comment)
+        head = activity.head_at(time) if activity is not None else None
+        why_not = "" if head else f"the activity list of {head_ref} does not reach back to {time}"
+        if comment.editor is not None and comment.editor.lower() != comment.author.login.lower():
+            head, why_not = None, f"it was last edited by {comment.editor}, not by its author"
+        found.append(SignedComment(comment, parse_signoff(comment.body), time, head, why_not))
+    return SignOffs(tuple(found))
