@@ -117,9 +117,7 @@ def read_bundle(path: Path) -> Bundle:
 
 def _folder_files(folder: Path) -> dict[str, bytes]:
     if not (folder / "bundle.json").is_file():
-        raise BundleError(
-            f"{folder}: bundle.json is missing. Record one with `sweepgate verify --record DIR`."
-        )
+        raise BundleError(f"{folder}: bundle.json is missing. Record one with `sweepgate verify --record DIR`.")
     files: dict[str, bytes] = {}
     for pattern in ("bundle.json", "sources/*.json", "blobs/*"):
         for file in sorted(folder.glob(pattern)):

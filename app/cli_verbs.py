@@ -1,0 +1,176 @@
+"""Purpose: the Typer verbs of `sweepgate`: verdicts, bundles, help, the demo and the service.
+
+Each verb parses its arguments, calls one function of a room below, prints the result and returns the exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import click
+import typer
+
+app = typer.Typer(
+    name="sweepgate",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Verifies pull requests that submit inference benchmarks.",
+    epilog="Also: plan, changed, changelog, recipe, golden-al, models, codeowners, pareto, launch, collect, artifacts, "
+    "why, install. Each has --help.",
+)
+
+EXIT_FINE, EXIT_FINDING, EXIT_USAGE = 0, 1, 2
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one verb. Usage errors are exit 2, as click prints them."""
+    try:
+        result = app(args=list(arguments), standalone_mode=False)
+    except click.UsageError as error:
+        error.show()
+        return EXIT_USAGE
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.Abort:
+        print("Stopped. Run the same command again to go on.", file=sys.stderr)
+        return 130
+    return int(result or 0)
+
+
+def _refuse(message: object) -> int:
+    print(message, file=sys.stderr)
+    return EXIT_USAGE
+
+
+@app.command()
+def verify(
+    bundle: Annotated[Path | None, typer.Option(help="A recorded bundle: folder or .zip.")] = None,
+    pr: Annotated[str, typer.Option(help="OWNER/REPO#N: gather the evidence from GitHub.")] = "",
+    signoff: Annotated[str, typer.Option(help="URL of the sign-off; else the newest one.")] = "",
+    record: Annotated[Path | None, typer.Option(help="Write the gathered bundle into this folder.")] = None,
+    output: Annotated[str, typer.Option("--format", help="text, markdown or json.")] = "text",
+    day: Annotated[str, typer.Option("--date", help="Review date YYYY-MM-DD instead of the recorded one.")] = "",
+    policy: Annotated[Path | None, typer.Option(help="Policy file instead of the recorded one.")] = None,
+    timings: Annotated[bool, typer.Option(help="Print times and calls on stderr.")] = False,
+) -> int:
+    """Run checks 0-17 on a bundle or a pull request and print the verdict."""
+    from app.verdict.command import VerifyRequest, verify_command
+
+    if (bundle is None) == (not pr):
+        return _refuse("Give exactly one of --bundle DIR or --pr OWNER/REPO#N.")
+    if output not in ("text", "markdown", "json"):
+        return _refuse(f"--format {output}: expected text, markdown or json.")
+    try:
+        review_date = date.fromisoformat(day) if day else None
+    except ValueError:
+        return _refuse(f"--date {day}: expected YYYY-MM-DD.")
+    return verify_command(VerifyRequest(bundle, pr, signoff, record, output, review_date, policy, timings))
+
+
+@app.command()
+def explain(number: Annotated[int, typer.Argument(help="Check number, 0-17.")]) -> int:
+    """Print a check's rule, when it passes and fails, and how to fix it."""
+    from app.verdict.explain import explain_text
+
+    text = explain_text(number)
+    if text is None:
+        return _refuse(f"There is no check {number}. Give a number from 0 to 17.")
+    sys.stdout.write(text)
+    return EXIT_FINE
+
+
+@app.command()
+def commands(file: Annotated[str, typer.Argument(help="A file with a comment's text, or - for stdin.")]) -> int:
+    """Print what a comment would do, as JSON."""
+    from app.commands import as_json, parse
+
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return _refuse(f"{file}: cannot be read ({error}). Give a UTF-8 text file or -.")
+    found = parse(text)
+    print(json.dumps([as_json(command) for command in found], ensure_ascii=False))
+    return EXIT_FINDING if any(command.problem for command in found) else EXIT_FINE
+
+
+bundle_app = typer.Typer(no_args_is_help=True, help="Look into recorded bundles.")
+app.add_typer(bundle_app, name="bundle")
+
+
+@bundle_app.command("show")
+def bundle_show(path: Path) -> int:
+    """Print what a bundle holds: SHAs, sources, digest."""
+    from app.evidence.bundle import BundleError, read_bundle
+    from app.evidence.inspect import show
+
+    try:
+        print(json.dumps(show(read_bundle(path)), indent=1, ensure_ascii=False))
+    except BundleError as error:
+        return _refuse(error)
+    return EXIT_FINE
+
+
+@bundle_app.command("diff")
+def bundle_diff(before: Path, after: Path) -> int:
+    """Print what differs between two bundles; exit 1 where anything does."""
+    from app.evidence.bundle import BundleError, read_bundle
+    from app.evidence.inspect import difference
+
+    try:
+        lines = difference(read_bundle(before), read_bundle(after))
+    except BundleError as error:
+        return _refuse(error)
+    for line in lines:
+        print(line)
+    return EXIT_FINDING if lines else EXIT_FINE
+
+
+@bundle_app.command("redact")
+def bundle_redact(source: Path, target: Path) -> int:
+    """Write a copy without people's names and comment texts, for sharing."""
+    from app.evidence.bundle import BundleError, read_bundle, write_bundle
+    from app.evidence.inspect import redact
+
+    if target.exists() and any(target.iterdir()):
+        return _refuse(f"{target}: the folder is not empty. Give a new one.")
+    try:
+        write_bundle(redact(read_bundle(source)), target)
+    except BundleError as error:
+        return _refuse(error)
+    return EXIT_FINE
+
+
+@app.command()
+def demo(serve: Annotated[bool, typer.Option(help="Stay up and print the addresses.")] = False) -> int:
+    """Play the reference pull request: webhook in, evidence over HTTP, verdict comment out."""
+    from app.demo.play import play
+
+    return play(stay=serve)
+
+
+@app.command()
+def sandbox(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 8090,
+) -> int:
+    """Run the GitHub stand-in with the reference story."""
+    from app.demo.stage import serve_sandbox
+
+    return serve_sandbox(host, port)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port.")] = 8080,
+) -> int:
+    """Run the service. Settings come from SWEEPGATE_ variables (docs/operations.md)."""
+    from app.main import serve as serve_service
+
+    return serve_service(host, port)
