@@ -18,7 +18,7 @@ class PolicyPart(BaseModel):
 
 
 class SweepPolicy(PolicyPart):
-    """Labels, the sweep workflow and who may sweep (workflows.md 1)."""
+    """Labels, the sweep workflow and who may sweep (workflows.md 1). `bot`: our App, whose dispatched runs count."""
 
     primaries: dict[str, Literal["canary-fail-fast", "canary", "no-canary", "no-canary-fail-fast", "trim"]] = {
         "full-sweep-fail-fast": "canary-fail-fast",
@@ -28,6 +28,7 @@ class SweepPolicy(PolicyPart):
     modifiers: tuple[str, ...] = ("all-evals", "evals-only", "agentx-fast")
     not_reusable: tuple[str, ...] = ("evals-only", "agentx-fast")
     workflow: str = ".github/workflows/run-sweep.yml"
+    bot: str = "sweepgate[bot]"
     sweep_drafts: bool = True
 
 
