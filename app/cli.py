@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
-    except Exception as error:  # noqa: BLE001  (the last line of defence: a user never sees a traceback)
+    except Exception as error:  # the last line of defence: a user never sees a traceback
         return _internal_error(error)
 
 
