@@ -65,7 +65,11 @@ class Speculation:
 
 @dataclass(frozen=True)
 class EffectiveRecipe:
-    """The recipe of one launch variant after all merges. `raw` is the merged plain mapping (for fingerprints)."""
+    """The recipe of one launch variant after all merges. `raw` is the merged plain mapping (for fingerprints).
+
+    `image` and `model` are the real ones where the recipe gives them, else the cluster's local names, which always
+    stand in `local_names` (path, container, precision).
+    """
 
     path: str
     variant: str
@@ -87,6 +91,7 @@ class EffectiveRecipe:
     resources: Mapping[str, Setting]
     raw: Mapping[str, Any]
     notes: tuple[str, ...] = field(default_factory=tuple)
+    local_names: Mapping[str, Setting] = field(default_factory=dict)
 
     @property
     def generation_role(self) -> Role | None:
