@@ -24,7 +24,7 @@ def plain(text: str) -> str:
     """One line without control, direction and zero-width characters, status signs or back-ticks."""
     folded = " ".join(str(text).split())
     kept = "".join(char for char in folded if unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs", "Cn"))
-    return kept.translate(_SIGNS).replace("`", "")
+    return " ".join(kept.translate(_SIGNS).replace("`", "").split())
 
 
 def cut(text: str, limit: int) -> str:
