@@ -176,7 +176,8 @@ class JobLogRecord(Record):
     """Facts extracted from one job's log (evidence.md): never the log itself, only values, counts and quoted lines.
 
     env: exported variables that matter. requests: count by "METHOD path". server_args: per role, effective flag ->
-    value. loads: one entry a loaded model, as `key=value` text. versions: package -> version. images: pulled images.
+    value. loads: one entry a loaded model, as `role=target type=... quant=...` text. kv_caches: cache types as
+    `role=draft dtype=torch.bfloat16`. versions: package -> version. images: pulled images.
     `missing` names the markers that a complete log has and this one lacks.
     """
 
@@ -190,6 +191,7 @@ class JobLogRecord(Record):
     images: tuple[LogValue, ...] = ()
     server_args: dict[str, dict[str, LogValue]] = {}
     loads: tuple[LogValue, ...] = ()
+    kv_caches: tuple[LogValue, ...] = ()
     versions: dict[str, LogValue] = {}
     refs: dict[str, LogValue] = {}
     quoted: tuple[LogValue, ...] = ()
