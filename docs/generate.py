@@ -117,8 +117,9 @@ def overview_page() -> str:
     lines = [
         "# The checks",
         "",
-        "One row each in the verdict. `applies` reads the scope alone; an inapplicable row is N/A even with every outside",
-        "host down. Without a required fact a row is never PASS or N/A. Numbers never move; checks of others start at 100.",
+        "One row each in the verdict. `applies` reads the scope alone; an inapplicable row is N/A even with every",
+        "outside host down. Without a required fact a row is never PASS or N/A. Numbers never move; checks of others",
+        "start at 100.",
         "",
         "| check | name | applies when | may say |",
         "|---|---|---|---|",
