@@ -60,16 +60,211 @@ class EnginePolicy(PolicyPart):
     image_aliases: dict[str, str] = {}
 
 
-class RecipePolicy(PolicyPart):
-    """Check 3: harness-only exclusions, value aliases and flags whose default equals leaving them out.
+class AutoDefault(PolicyPart):
+    """A value that an engine chooses itself where the flag is left out. Patterns are shell-style; "*" is anything."""
 
-    `value_aliases` maps engine -> flag -> {value: canonical value}. `defaults` maps engine -> flag -> default value.
+    engine: str
+    flag: str
+    value: str
+    image: str = "*"
+    model_prefix: str = "*"
+    sku: str = "*"
+
+
+class RecipePolicy(PolicyPart):
+    """Check 3: where upstream recipes live, harness-only settings, and what counts as the same.
+
+    Names may be shell-style patterns. `value_aliases` maps engine -> flag -> {value: canonical value}; `defaults` maps
+    engine -> flag -> the value that leaving the flag out means; `auto_detected` are flags that the engine reads from
+    the checkpoint where they are left out.
     """
 
-    harness_only_args: tuple[str, ...] = ()
-    harness_only_env: tuple[str, ...] = ()
-    value_aliases: dict[str, dict[str, dict[str, str]]] = {}
-    defaults: dict[str, dict[str, str]] = {}
+    repositories: dict[str, tuple[str, ...]] = {
+        "sglang": ("sgl-project/sglang", "sgl-project/sgl-cookbook"),
+        "vllm": ("vllm-project/recipes",),
+    }
+    pages: dict[str, tuple[str, ...]] = {
+        "sglang": ("docs.sglang.io/cookbook/", "docs.sglang.ai/cookbook/", "cookbook.sglang.io/"),
+        "vllm": ("recipes.vllm.ai/", "docs.vllm.ai/projects/recipes/"),
+    }
+    harness_only_args: tuple[str, ...] = (
+        "host",
+        "port",
+        "model",
+        "model-path",
+        "tokenizer-path",
+        "served-model-name",
+        "enable-metrics",
+        "enable-cache-report",
+        "disable-uvicorn-access-log",
+        "dist-init-addr",
+        "nnodes",
+        "node-rank",
+        "disaggregation-bootstrap-port",
+        "data-parallel-rpc-port",
+        "request-plane",
+    )
+    harness_only_env: tuple[str, ...] = (
+        "PYTHONNOUSERSITE",
+        "PYTHONUNBUFFERED",
+        "HF_HUB_*",
+        "HUGGINGFACE_HUB_CACHE",
+        "TRANSFORMERS_OFFLINE",
+        "TQDM_DISABLE",
+        "PIP_BREAK_SYSTEM_PACKAGES",
+        "SGLANG_SIMULATE_*",
+        "TILERT_SIMULATE_*",
+        "TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS",
+        "ETCD_ENDPOINTS",
+        "NATS_SERVER",
+        "DYN_REQUEST_PLANE",
+        "DYN_SYSTEM_PORT",
+    )
+    value_aliases: dict[str, dict[str, dict[str, str]]] = {
+        "sglang": {"speculative-algorithm": {"NEXTN": "EAGLE"}},
+    }
+    defaults: dict[str, dict[str, str]] = {
+        "sglang": {
+            "data-parallel-size": "1",
+            "expert-parallel-size": "1",
+            "pipeline-parallel-size": "1",
+            "moe-a2a-backend": "none",
+            "tokenizer-worker-num": "1",
+        },
+        "vllm": {"data-parallel-size": "1", "pipeline-parallel-size": "1", "decode-context-parallel-size": "1"},
+    }
+    auto_detected: dict[str, tuple[str, ...]] = {"sglang": ("quantization",), "vllm": ("quantization",)}
+    auto_defaults: tuple[AutoDefault, ...] = ()
+
+
+class ArchitecturePolicy(PolicyPart):
+    """Check 8: settings that carry overrides of the model's configuration, and keys of a configuration.
+
+    Names are shell-style patterns. `forbidden_keys` lower the work of the model unless they equal the checkpoint's own
+    configuration; `neutral_keys` do not; any other key in an override cannot be judged.
+    """
+
+    override_args: tuple[str, ...] = (
+        "hf-overrides",
+        "json-model-override-args",
+        "model-override-args",
+        "model_kwargs",
+        "pretrained_config_overrides",
+        "override-config",
+    )
+    forbidden_keys: tuple[str, ...] = (
+        "index_topk*",
+        "use_index_cache",
+        "index_n_heads",
+        "index_share_*",
+        "index_skip*",
+        "num_hidden_layers",
+        "num_experts_per_tok",
+        "num_experts_per_token",
+        "moe_topk",
+        "moe_top_k",
+        "top_k_experts",
+        "compress_ratios",
+        "compress_ratio",
+        "window_size",
+        "sliding_window",
+        "skip_layers",
+        "layers_to_skip",
+    )
+    neutral_keys: tuple[str, ...] = (
+        "enable_heuristic_topk",
+        "topk_algorithm",
+        "index_topk_algorithm",
+        "index_topk_backend",
+        "architectures",
+        "max_position_embeddings",
+        "max_model_len",
+        "rope_scaling.*",
+        "rope_parameters.*",
+    )
+    forbidden_env: tuple[str, ...] = ("*_SKIP_LAYERS", "*_SKIP_INDEXER*", "*_INDEX_TOPK", "*_INDEX_TOPK_FREQ")
+
+
+class PatchPolicy(PolicyPart):
+    """Check 10: roots inside an image that belong to engine and transport, and packages that are those."""
+
+    roots: tuple[str, ...] = (
+        "*/site-packages/*",
+        "*/dist-packages/*",
+        "/sgl-workspace/*",
+        "*/vllm/*",
+        "*/sglang/*",
+        "*/tensorrt_llm/*",
+        "*/deep_ep/*",
+        "*/deepep/*",
+        "*/nixl/*",
+        "*/mooncake/*",
+        "*/flashinfer/*",
+        "*/dynamo/*",
+        "*/atom/*",
+        "/app/*",
+        "/opt/*",
+        "/usr/*",
+    )
+    packages: tuple[str, ...] = (
+        "vllm*",
+        "sglang*",
+        "sgl-kernel*",
+        "tensorrt-llm*",
+        "tensorrt_llm*",
+        "flashinfer*",
+        "deep-ep*",
+        "deep_ep*",
+        "nixl*",
+        "mooncake*",
+        "flash-attn*",
+        "torch",
+        "triton",
+        "aiter*",
+        "atom*",
+        "lmcache*",
+        "amd-aiter*",
+    )
+    harness_mounts: tuple[str, ...] = (
+        "/infmax-workspace*",
+        "/workspace*",
+        "/logs*",
+        "/hf_hub_cache*",
+        "/aiperf*",
+        "/model*",
+    )
+
+
+class DraftPolicy(PolicyPart):
+    """Check 13: variables that lower a draft's precision, and those whose effect nobody could show."""
+
+    banned_env: tuple[str, ...] = ("SGLANG_NVFP4_CKPT_FP8_NEXTN_MOE",)
+    lowering_env: tuple[str, ...] = ("SGLANG_GLM_NEXTN_MOE_PTPC",)
+    unclear_env: tuple[str, ...] = (
+        "SGLANG_NVFP4_CKPT_FP8_GEMM_IN_ATTN",
+        "SGLANG_FP8_IGNORED_LAYERS",
+        "SGLANG_QUANT_ALLOW_DOWNCASTING",
+    )
+    off_values: tuple[str, ...] = ("", "0", "false", "no", "off", "none")
+
+
+class SrtSlurmDefaults(PolicyPart):
+    """What omitted metrics settings mean under an srt-slurm pin. `refs` are shell-style patterns of the pinned ref.
+
+    None: the default is not known. `iteration_stats` is what the launcher writes where the recipe says nothing.
+    """
+
+    refs: tuple[str, ...]
+    combined: bool | None = None
+    publish_metrics: bool | None = None
+    iteration_stats: bool | None = None
+
+
+class MetricsPolicy(PolicyPart):
+    """Check 17: defaults by srt-slurm pin (first match wins), and Dynamo versions that have the metrics flag."""
+
+    srt_slurm: tuple[SrtSlurmDefaults, ...] = ()
+    metrics_flag_from: str = ""
 
 
 class OverviewPolicy(PolicyPart):
@@ -109,7 +304,12 @@ class Policy(PolicyPart):
     commands: CommandPolicy = Field(default_factory=CommandPolicy)
     owners: OwnerPolicy = Field(default_factory=OwnerPolicy)
     engines: EnginePolicy = Field(default_factory=EnginePolicy)
+    thinking_mode: Literal["thinking_on", "thinking_off"] = "thinking_on"
     recipes: RecipePolicy = Field(default_factory=RecipePolicy)
+    architecture: ArchitecturePolicy = Field(default_factory=ArchitecturePolicy)
+    patches: PatchPolicy = Field(default_factory=PatchPolicy)
+    draft: DraftPolicy = Field(default_factory=DraftPolicy)
+    metrics: MetricsPolicy = Field(default_factory=MetricsPolicy)
     overview: OverviewPolicy = Field(default_factory=OverviewPolicy)
     checks: CheckPolicy = Field(default_factory=CheckPolicy)
     escalation: EscalationPolicy = Field(default_factory=EscalationPolicy)
