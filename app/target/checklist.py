@@ -122,9 +122,9 @@ def _starts_open(text: str) -> bool:
     return _DOES_NOT_APPLY.match(without_markup(text)) is not None
 
 
-def parse_template(content: bytes | str, path: str = "docs/PR_REVIEW_CHECKLIST.md", sha: str = "") -> Template:
+def parse_template(path: str, content: bytes, sha: str = "") -> Template:
     """The template of the checklist file. Raises RejectedInput where it has no items."""
-    text = content.decode("utf-8-sig", errors="replace") if isinstance(content, bytes) else content
+    text = content.decode("utf-8-sig", errors="replace")
     fences = [block for block in blocks(text) if isinstance(block, Fence)]
     for fence in sorted(fences, key=lambda fence: TRIGGER not in fence.content):
         items = tuple(_items(fence.content.split("\n"), fence.line))

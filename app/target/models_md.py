@@ -113,6 +113,11 @@ class ModelsTable:
     engines: tuple[EngineRow, ...] = field(default_factory=tuple)
     sha: str = ""
 
+    @classmethod
+    def parse(cls, path: str, content: bytes, sha: str = "") -> ModelsTable:
+        """The tables and notices of a file. Raises RejectedInput where there is no model support matrix."""
+        return _parsed(path, content, sha)
+
     def row(self, prefix: str) -> ModelRow | None:
         """The row that names a prefix; a row without prefixes is matched by its class name."""
         named = next((row for row in self.rows if prefix in row.prefixes), None)
@@ -220,8 +225,7 @@ def _part_of(active: str, scenario: str) -> str | None:
     return None
 
 
-def parse_models(path: str, content: bytes, sha: str = "") -> ModelsTable:
-    """The tables and notices of MODELS.md. Raises RejectedInput where there is no model support matrix."""
+def _parsed(path: str, content: bytes, sha: str) -> ModelsTable:
     found = blocks(content.decode("utf-8-sig", errors="replace"))
     scenarios: list[ScenarioRow] = []
     rows: list[ModelRow] = []
