@@ -17,6 +17,7 @@ from datetime import date
 import checks
 from app.evidence.bundle import Bundle
 from app.facts.base import Context, Fact, Facts, Missing, MissingFact
+from app.facts.exceptions import Granted, granted_exceptions
 from app.facts.github import ChangedFiles
 from app.facts.makers import Content, makers
 from app.facts.repository import HeadTree, MergeBaseTree
@@ -24,7 +25,6 @@ from app.planner.scope import Scope, compute_scope
 from app.policy import Policy, read_policy
 from app.target.source import RejectedInput
 from app.target.tree import NotRecorded
-from app.verdict.exceptions import Granted, granted_exceptions
 from checks.contract import (
     COULD_NOT,
     AnyOf,
