@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.policy import Policy, PolicyError, read_policy
+from app.policy import Policy, PolicyError
 
 if TYPE_CHECKING:
     from app.evidence.bundle import Bundle
@@ -83,10 +83,10 @@ def _judge(bundle: Bundle, request: VerifyRequest, policy: Policy | None) -> Ver
 def _policy(path: Path | None) -> Policy | None:
     if path is None:
         return None
-    from app.target.plain_yaml import parse_plain
+    from app.verdict.policies import parse_policy
 
     try:
-        return read_policy(parse_plain(path.read_bytes(), str(path)), path=str(path))
+        return parse_policy(path.read_bytes(), str(path))
     except OSError as error:
         raise UnreadableInput(f"{path}: cannot be read ({error.strerror}). Give a policy file.") from None
 
