@@ -193,7 +193,7 @@ def _client(recipe: EffectiveRecipe, row: Mapping[str, Any]) -> Iterator[str]:
 def _identity(recipe: EffectiveRecipe, row: Mapping[str, Any]) -> Iterator[str]:
     """Complete recipes repeat model, image and precision of the master entry."""
     pairs = (
-        ("model.path", recipe.local_names.get("path"), f"hf:{row.get('model')}"),
+        ("model.path", recipe.local_names.get("path"), f"hf:{row['model']}" if row.get("model") else None),
         ("model.container", recipe.local_names.get("container"), row.get("image")),
         ("model.precision", recipe.local_names.get("precision"), row.get("precision")),
         ("benchmark.env.MODEL", recipe.benchmark_env.get("MODEL"), row.get("model")),
@@ -243,3 +243,75 @@ def bound(
 
 def _other(recipe: EffectiveRecipe, name: str, value: str) -> bool:
     return str(recipe.benchmark_env[name].value) != value
+
+
+def bind_point(candidates: Sequence[EffectiveRecipe], point: Mapping[str, Any]) -> EffectiveRecipe | Unbound:
+    """The one candidate that serves a point of which only some fields are known (such as `conc`).
+
+    Whatever the point leaves out is taken from each candidate itself, so that only what is given decides.
+    """
+    path = candidates[0].path if candidates else ""
+    multinode = "/multi_node/" in path
+    fits: list[EffectiveRecipe] = []
+    misses: list[Unbound] = []
+    for candidate in candidates:
+        answer = bind([candidate], {**_own_row(candidate), **point}, multinode=multinode)
+        if isinstance(answer, Unbound):
+            misses.append(answer)
+        else:
+            fits.append(candidate)
+    if len(fits) == 1:
+        return fits[0]
+    given = ", ".join(f"{name}={value}" for name, value in point.items()) or "any point"
+    if fits:
+        names = ", ".join(fit.variant or fit.name for fit in fits)
+        return Unbound(
+            path, f"{len(fits)} variants serve {given}: {names}. Give more of the point, such as tp=4.", names
+        )
+    nearest = min(misses, key=lambda miss: (miss.nearest.count(";"), miss.nearest)).nearest if misses else ""
+    return Unbound(path, f"no variant serves {given}; one that comes near is {nearest}. Give another point.", nearest)
+
+
+_FRAMEWORK_OF = {"trtllm": "trt"}
+
+
+def _own_row(recipe: EffectiveRecipe) -> dict[str, Any]:
+    """The row that the recipe itself describes, as far as it does."""
+    row: dict[str, Any] = {"framework": _FRAMEWORK_OF.get(recipe.engine, recipe.engine)}
+    conc = recipe.benchmark_env.get("CONC")
+    row["conc"] = conc.value if conc else None
+    if "ISL" in recipe.benchmark_env or "isl" in recipe.benchmark:
+        row["isl"] = (recipe.benchmark_env.get("ISL") or recipe.benchmark["isl"]).value
+        row["osl"] = (recipe.benchmark_env.get("OSL") or recipe.benchmark.get("osl") or Setting("", _NOWHERE)).value
+    elif str(getattr(recipe.benchmark.get("command"), "value", "")).endswith("srt_fixed_sequence.sh"):
+        row |= {"isl": 8192, "osl": 1024}
+    role = recipe.roles.get("agg")
+    if role is not None:
+        row |= _own_parallelism(recipe.engine, role)
+    row["spec-decoding"] = "mtp" if _drafts(recipe) else "none"
+    return row
+
+
+_NOWHERE = FileLine("")
+
+
+def _drafts(recipe: EffectiveRecipe) -> bool:
+    kept = recipe.benchmark_env.get("SPEC_DECODING")
+    return speculation_of(recipe) is not None or (kept is not None and str(kept.value) != "none")
+
+
+def _own_parallelism(engine: str, role: Role) -> dict[str, Any]:
+    snake = engine == "trtllm"
+    tensor = int(_flag(role, "tensor_parallel_size" if snake else "tensor-parallel-size", 1)[0])
+    data = int(_flag(role, "data-parallel-size", 1)[0])
+    if engine == "sglang":
+        dp_attention = bool(_flag(role, "enable-dp-attention", False)[0])
+        return {"tp": tensor, "dp-attn": dp_attention, "ep": int(_flag(role, "expert-parallel-size", 1)[0])}
+    if engine == "vllm":
+        ep = tensor * data if _flag(role, "enable-expert-parallel", False)[0] else 1
+        dcp = int(_flag(role, "decode-context-parallel-size", 1)[0])
+        return {"tp": tensor * data, "dp-attn": data > 1, "ep": ep, "dcp-size": dcp}
+    if snake:
+        ep = int(_flag(role, "moe_expert_parallel_size", 1)[0])
+        return {"tp": tensor, "dp-attn": bool(_flag(role, "enable_attention_dp", False)[0]), "ep": ep}
+    return {"tp": role.gpus or 1, "ep": 1}
