@@ -1,0 +1,219 @@
+"""Purpose: the inbox table: accept deliveries durably in groups, hand them out, close them.
+
+One writer thread drains what is queued into one transaction: a group of requests shares one fsync, and each caller
+learns of its commit only after it happened.
+
+Invariants: a row is never handed out before it is committed. A delivery id that is already there is left alone, except
+that a failed row becomes new again (a redelivery of a done row is a no-op, of a failed one runs).
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.store.database import Database
+from app.store.pulls import raise_generation
+from app.store.tables import INBOX, LABEL_PAYLOADS
+
+MAX_GROUP = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A delivery whose signature held. `guid` names the event; a redelivery repeats it."""
+
+    guid: str
+    event: str
+    body: bytes
+    received_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    id: int
+    guid: str
+    event: str
+    body: bytes
+    received_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the pump read in a row: the pull request it touches, or why it is done or failed at once."""
+
+    row: int
+    status: str
+    reason: str | None = None
+    repository: str | None = None
+    number: int | None = None
+    label_payload: Mapping[str, object] | None = None
+
+
+class Receipt(Protocol):
+    """Told once about the commit: `None`, or the error that prevented it. Called on the writer's thread."""
+
+    def __call__(self, error: Exception | None, /) -> None: ...
+
+
+class InboxWriter:
+    """The one writer. `accept` returns at once; the receipts of a group are called after its commit."""
+
+    def __init__(self, database: Database, *, on_commit: Callable[[], None] | None = None) -> None:
+        self._database = database
+        self._on_commit = on_commit or (lambda: None)
+        self._queue: queue.SimpleQueue[tuple[Delivery, Receipt] | None] = queue.SimpleQueue()
+        self._statement = _accept_statement(database)
+        self._thread = threading.Thread(target=self._run, name="inbox-writer", daemon=True)
+        self._thread.start()
+
+    def accept(self, delivery: Delivery, receipt: Receipt) -> None:
+        self._queue.put((delivery, receipt))
+
+    def close(self) -> None:
+        """Write what is queued, then stop."""
+        self._queue.put(None)
+        self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        closing = False
+        while not closing:
+            group, closing = self._group()
+            if not group:
+                continue
+            error: Exception | None = None
+            try:
+                self._commit([delivery for delivery, _ in group])
+            except Exception as problem:  # every error belongs to the callers of this group
+                error = problem
+            for _, receipt in group:
+                receipt(error)
+            if error is None:
+                self._on_commit()
+
+    def _group(self) -> tuple[list[tuple[Delivery, Receipt]], bool]:
+        first = self._queue.get()
+        if first is None:
+            return [], True
+        group = [first]
+        while len(group) < MAX_GROUP:
+            try:
+                following = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if following is None:
+                return group, True
+            group.append(following)
+        return group, False
+
+    def _commit(self, group: Sequence[Delivery]) -> None:
+        rows = {
+            delivery.guid: {
+                "guid": delivery.guid,
+                "event": delivery.event,
+                "body": delivery.body,
+                "received_at": delivery.received_at,
+            }
+            for delivery in group
+        }
+        with self._database.write("inbox.accept") as connection:
+            connection.execute(self._statement, list(rows.values()))
+
+
+def _accept_statement(database: Database) -> sqlite.Insert | postgresql.Insert:
+    insert = sqlite.insert(INBOX) if database.is_sqlite else postgresql.insert(INBOX)
+    columns = ("guid", "event", "body", "received_at")
+    return insert.values(**{name: bindparam(name) for name in columns}).on_conflict_do_update(
+        index_elements=[INBOX.c.guid],
+        set_={"status": "new", "reason": None, "received_at": insert.excluded.received_at},
+        where=INBOX.c.status == "failed",
+    )
+
+
+def take_new(database: Database, read: Callable[[InboxRow], Reading], limit: int = 200) -> list[Reading]:
+    """Read new rows in order and close or take them, in one transaction with the raised generations.
+
+    `read` is pure. Rows that touch a pull request become `taken` under its next generation; the others are closed.
+    """
+    with database.write("inbox.take") as connection:
+        found = connection.execute(
+            select(INBOX.c.id, INBOX.c.guid, INBOX.c.event, INBOX.c.body, INBOX.c.received_at)
+            .where(INBOX.c.status == "new")
+            .order_by(INBOX.c.id)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        ).all()
+        readings = [read(InboxRow(*row)) for row in found]
+        generations: dict[tuple[str, int], int] = {}
+        for reading in readings:
+            if reading.repository is not None and reading.number is not None:
+                pull = (reading.repository, reading.number)
+                if pull not in generations:
+                    generations[pull] = raise_generation(connection, *pull)
+        if readings:
+            connection.execute(_CLOSE, [_closed(reading, generations) for reading in readings])
+        payloads = [dict(reading.label_payload) for reading in readings if reading.label_payload]
+        if payloads:
+            insert = sqlite.insert(LABEL_PAYLOADS) if database.is_sqlite else postgresql.insert(LABEL_PAYLOADS)
+            connection.execute(insert.on_conflict_do_nothing(), payloads)
+    return readings
+
+
+def _closed(reading: Reading, generations: dict[tuple[str, int], int]) -> dict[str, object]:
+    pull = (reading.repository or "", reading.number or 0)
+    return {
+        "row": reading.row,
+        "new_status": reading.status,
+        "new_reason": reading.reason,
+        "new_repository": reading.repository,
+        "new_number": reading.number,
+        "new_generation": generations.get(pull),
+    }
+
+
+_CLOSE = (
+    update(INBOX)
+    .where(INBOX.c.id == bindparam("row"))
+    .values(
+        status=bindparam("new_status"),
+        reason=bindparam("new_reason"),
+        repository=bindparam("new_repository"),
+        number=bindparam("new_number"),
+        generation=bindparam("new_generation"),
+    )
+)
+
+
+def counts(database: Database) -> dict[str, int]:
+    """How many rows stand in each status."""
+    with database.read() as connection:
+        rows = connection.execute(select(INBOX.c.status, func.count()).group_by(INBOX.c.status)).all()
+    return {str(status): int(number) for status, number in rows}
+
+
+def oldest_unfinished(database: Database) -> float | None:
+    """Receipt time of the oldest row that is new or taken."""
+    with database.read() as connection:
+        found = connection.execute(
+            select(func.min(INBOX.c.received_at)).where(INBOX.c.status.in_(("new", "taken")))
+        ).scalar()
+    return None if found is None else float(found)
+
+
+def prune(database: Database, *, older_than: float, limit: int = 1000) -> int:
+    """Delete done rows received more than `older_than` seconds ago. GitHub redelivers for three days at most."""
+    old = (
+        select(INBOX.c.id)
+        .where(INBOX.c.status == "done", INBOX.c.received_at < time.time() - older_than)
+        .limit(limit)
+        .scalar_subquery()
+    )
+    with database.write("inbox.prune") as connection:
+        return connection.execute(delete(INBOX).where(INBOX.c.id.in_(old))).rowcount

@@ -1,0 +1,1 @@
+"""Purpose: Alembic's environment and versions of our tables."""
