@@ -128,9 +128,7 @@ def _command(concurrency: int) -> str:
 def _effective(concurrency: int) -> str:
     """The server's own print of its arguments: Python spelling, defaults filled in."""
     settings = {"model_path": STAGED, "tokenizer_path": STAGED, "host": "0.0.0.0", "port": 30000}  # noqa: S104
-    settings.update(
-        {_FIELDS.get(flag, flag).replace("-", "_"): value for flag, value in server(concurrency).items()}
-    )
+    settings.update({_FIELDS.get(flag, flag).replace("-", "_"): value for flag, value in server(concurrency).items()})
     settings.setdefault("schedule_policy", "fcfs")
     settings.setdefault("enable_hierarchical_cache", False)
     settings.setdefault("attention_backend", "trtllm_mha")
