@@ -1,0 +1,55 @@
+"""Purpose: the service's verdict: gathers evidence through GitHub, judges it, and gives the texts to publish.
+
+Implements `app.effects.verify.Verify` on `app.verdict.assess`. With a folder for records, each bundle is kept there
+under its digest, so that any published verdict can be replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+from app.effects.verify import VerdictText, VerifyRequest
+from app.evidence.bundle import write_bundle
+from app.evidence.reads import Reads
+from app.policy import Policy
+from app.verdict.assess import assess, gather
+
+ReadsOf = Callable[[str], Reads]
+PolicyOf = Callable[[str, bytes | None], Policy]
+
+
+class Verification:
+    """Callable that answers one verification. Thread-safe: it keeps nothing between calls."""
+
+    def __init__(
+        self, reads_of: ReadsOf, policy_of: PolicyOf, today: Callable[[], date], records: Path | None = None
+    ) -> None:
+        self._reads_of = reads_of
+        self._policy_of = policy_of
+        self._today = today
+        self._records = records
+
+    def __call__(self, request: VerifyRequest) -> VerdictText:
+        ref = request.state.ref
+        sign_off = (request.sign_off.kind, request.sign_off.id) if request.sign_off is not None else None
+        bundle = gather(
+            self._reads_of(ref.repository),
+            ref.repository,
+            ref.number,
+            self._today(),
+            lambda content: self._policy_of(ref.repository, content),
+            sign_off,
+        )
+        assessment = assess(bundle, previous=request.previous)
+        if self._records is not None:
+            write_bundle(bundle, self._records / bundle.digest)
+        verdict = assessment.verdict
+        return VerdictText(
+            header=verdict.header,
+            body=assessment.comment,
+            payload=assessment.payload(),
+            check_title=f"{verdict.header} for {verdict.assessed_commit[:7]}",
+            full_text=assessment.full_text,
+        )

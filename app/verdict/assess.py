@@ -1,0 +1,106 @@
+"""Purpose: one verdict of a live pull request: collect, judge, render. The one path for service, Actions and laptop.
+
+Invariants: the verdict speaks of the head at the first read. Which outside hosts are asked is decided by the checks
+that apply: evidence is gathered for them and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import checks
+from app.evidence.bundle import Bundle
+from app.evidence.collector import Request, collect
+from app.evidence.reads import Reads
+from app.facts.base import Facts
+from app.facts.repository import Models
+from app.facts.sign_off import SignOff
+from app.planner.scope import Scope
+from app.policy import Policy
+from app.target.models_md import scenario_key
+from app.verdict import changes, engine, render
+from checks.contract import NotApplicable
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A verdict, the bundle it rests on, its texts, and the date from which it may change by itself."""
+
+    verdict: engine.Verdict
+    bundle: Bundle
+    comment: str
+    full_text: str
+    recheck_on: str | None
+
+    def payload(self) -> dict[str, Any]:
+        """What the comment's marker keeps of the verdict."""
+        return {
+            "statuses": changes.statuses(self.verdict),
+            "header": self.verdict.header,
+            "bundle_digest": self.verdict.bundle_digest,
+            "policy_digest": self.verdict.policy_digest,
+            "recheck_on": self.recheck_on,
+        }
+
+
+def outside_needs(facts: Facts) -> frozenset[str]:
+    """Sources that an applicable check declares. Without a scope: all of them."""
+    scope = engine.scope_of(facts)
+    needed: set[str] = set()
+    for check in checks.all_checks():
+        if isinstance(scope, Scope):
+            applicable = check.applies(scope)
+            if isinstance(applicable, NotApplicable) or not applicable:
+                continue
+        needed.update(source for kind in check.reads for source in kind.sources)
+    return frozenset(needed)
+
+
+def gather(
+    reads: Reads,
+    repository: str,
+    number: int,
+    review_date: date,
+    policy_of: Callable[[bytes | None], Policy],
+    sign_off: tuple[str, int] | None = None,
+) -> Bundle:
+    """The bundle of one pull request. Raises PullRequestGone."""
+    return collect(reads, Request(repository, number, review_date, policy_of, sign_off), outside_needs)
+
+
+def assess(
+    bundle: Bundle, *, previous: Mapping[str, Any] | None = None, policy_source: str = "default branch"
+) -> Assessment:
+    """Judge a gathered bundle and render it."""
+    verdict = engine.judge(bundle, policy_source=policy_source)
+    policy = Policy.model_validate(dict(bundle.policy))
+    facts = engine.facts_of(bundle, policy, date.fromisoformat(bundle.review_date))
+    signed = facts.get(SignOff)
+    signer = signed.signed.login if signed is not None else ""
+    changed = changes.changed_line(verdict, previous)
+    comment = render.markdown(verdict, signer=signer, escalate_to=policy.escalation.core_maintainers, changed=changed)
+    return Assessment(verdict, bundle, comment, render.text(verdict), _recheck_on(facts))
+
+
+def _recheck_on(facts: Facts) -> str | None:
+    """The day after the nearest last allowed day of an affected model: then check 7 may turn."""
+    scope, models = engine.scope_of(facts), facts.get(Models)
+    if not isinstance(scope, Scope) or models is None:
+        return None
+    days = []
+    for point in scope.points:
+        row = point.row
+        status = models.target.status(
+            str(row["model-prefix"]),
+            scenario_key(point.scenario, row.get("isl"), row.get("osl")),
+            precision=str(row["precision"]),
+            drafting=point.speculative,
+            method=None,
+            date=facts.review_date,
+        )
+        if status.deadline is not None and status.deadline >= facts.review_date:
+            days.append(status.deadline + timedelta(days=1))
+    return min(days).isoformat() if days else None
