@@ -76,7 +76,8 @@ class RecipePolicy(PolicyPart):
 
     Names may be shell-style patterns. `value_aliases` maps engine -> flag -> {value: canonical value}; `defaults` maps
     engine -> flag -> the value that leaving the flag out means; `auto_detected` are flags that the engine reads from
-    the checkpoint where they are left out.
+    the checkpoint where they are left out; `adjusted_by_engine` are flags whose printed value may differ from the
+    given one.
     """
 
     repositories: dict[str, tuple[str, ...]] = {
@@ -135,6 +136,7 @@ class RecipePolicy(PolicyPart):
     }
     auto_detected: dict[str, tuple[str, ...]] = {"sglang": ("quantization",), "vllm": ("quantization",)}
     auto_defaults: tuple[AutoDefault, ...] = ()
+    adjusted_by_engine: dict[str, tuple[str, ...]] = {"sglang": ("schedule-conservativeness",)}
 
 
 class ArchitecturePolicy(PolicyPart):
