@@ -6,13 +6,19 @@ concurrency). Rules `october` bind the recipe into the fingerprint; rules `augus
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.target.recipe import EffectiveRecipe, Unbound
 from app.target.source import FileLine
+from app.target.tree import Layout, NotRecorded, Tree
+
+if TYPE_CHECKING:
+    from app.planner.rows import Generated
+    from app.target.masters import MasterEntry
+    from app.target.runners import Runners
 
 AGENTIC = "agentic-coding"
 FIXED = "fixed-seq-len"
@@ -23,6 +29,10 @@ class Rules(Enum):
 
     AUGUST = "august"
     OCTOBER = "october"
+
+    @classmethod
+    def of(cls, layout: Layout) -> Rules:
+        return cls.OCTOBER if layout is Layout.OCTOBER else cls.AUGUST
 
 
 @dataclass(frozen=True)
@@ -59,3 +69,60 @@ class Point:
         isl, osl = int(self.row["isl"]), int(self.row["osl"])
         short = {(1024, 1024): "1k1k", (8192, 1024): "8k1k"}.get((isl, osl), f"{isl}_{osl}")
         return f"{short} c{self.concurrency}"
+
+
+def points(tree: Tree, rules: Rules, keys: Iterable[str] | None = None) -> dict[str, tuple[Point, ...]]:
+    """All throughput points (no evals) of config keys at one revision, by key in master order.
+
+    Recipes are bound where a row names one; one that cannot be bound is an `Unbound` in its point. Raises
+    RejectedInput for a broken master, runners file or recipe, NotRecorded where a master was not gathered.
+    """
+    from app.target.masters import read_masters
+    from app.target.runners import read_runners
+
+    entries, runners = read_masters(tree), read_runners(tree)
+    wanted = entries.keys() if keys is None else set(keys)
+    return {key: points_of(entry, runners, tree, rules) for key, entry in entries.items() if key in wanted}
+
+
+def points_of(entry: MasterEntry, runners: Runners, tree: Tree, rules: Rules) -> tuple[Point, ...]:
+    """The points of one entry; see `points`."""
+    from app.planner.rows import generate
+
+    return tuple(point for made in generate(entry, runners, rules) for point in _points(made, tree, rules))
+
+
+def _points(made: Generated, tree: Tree, rules: Rules) -> Iterator[Point]:
+    from app.planner.fingerprint import row_fingerprint
+
+    plain, master = row_fingerprint(made.fields), made.master
+    for index in range(len(made.rows)):
+        row = made.row(index)
+        for concurrency in row["conc"] if isinstance(row["conc"], list) else [row["conc"]]:
+            own = {**row, "conc": [concurrency] if made.multinode else concurrency}
+            recipe = bound_recipe(tree, own, master)
+            fingerprint = fingerprint_of(row, recipe, rules, plain)
+            yield Point(made.key, made.scenario, made.multinode, concurrency, fingerprint, own, master, recipe)
+
+
+def fingerprint_of(row: Mapping[str, Any], recipe: EffectiveRecipe | Unbound | None, rules: Rules, plain: str) -> str:
+    """October binds the recipe of a row with `srt-recipe` into the hash; else `plain`, the hash of the row."""
+    if rules is Rules.OCTOBER and "srt-recipe" in row and isinstance(recipe, EffectiveRecipe):
+        from app.planner.fingerprint import bound_fingerprint
+
+        return bound_fingerprint(row, recipe)
+    return plain
+
+
+def bound_recipe(tree: Tree, row: Mapping[str, Any], master: FileLine) -> EffectiveRecipe | Unbound | None:
+    """The recipe that serves a generated row; None where the row names none. A file that was not gathered is said."""
+    from app.target.recipes import effective, recipe_reference
+
+    reference = recipe_reference(tree.layout, row)
+    if reference is None:
+        return None
+    path, selector = reference
+    try:
+        return effective(tree, path, selector, row, origin=master)
+    except NotRecorded:
+        return Unbound(path, f"{path} was not recorded at this revision", outside_repository=True)

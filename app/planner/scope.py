@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from app.planner.points import AGENTIC, FIXED, Point, Rules
 from app.target.changelog import ChangelogEntry
 from app.target.masters import MasterEntry
 from app.target.recipe import EffectiveRecipe
-from app.target.tree import Layout
+from app.target.tree import Layout, Tree
 
 NVIDIA_SKUS = ("h100", "h200", "b200", "b300", "gb200", "gb300", "rtx6000pro")
 
@@ -27,9 +28,28 @@ def sku_of(runner: str) -> str:
     return runner.removeprefix("cluster:").split("-", 1)[0].lower()
 
 
+@dataclass(frozen=True, slots=True)
+class LaunchFiles:
+    """Repository files that launching a key reads; `unknown` says why there may be more ("" if these are all)."""
+
+    paths: frozenset[str]
+    unknown: str = ""
+
+
+class Closure(Protocol):
+    """The launch closure of an entry at one revision: scripts, sourced libraries, setup scripts, launcher branch."""
+
+    def __call__(self, entry: MasterEntry, tree: Tree) -> LaunchFiles: ...
+
+
 @dataclass(frozen=True)
 class AffectedKey:
-    """One affected config key. `points` are all head points in the scenarios that the change selects."""
+    """One affected config key. `points` are all head points in the scenarios that the change selects.
+
+    `why` holds "points" (they differ), "recipe" (an effective recipe differs), "changelog" (an appended entry names the
+    key) and "launch" (its launch closure holds a changed file). The change selects the scenarios that the naming
+    entries select and those in which something differs.
+    """
 
     key: str
     why: tuple[str, ...]
@@ -102,3 +122,21 @@ def drafts(point: Point) -> bool:
 
     recipe = point.recipe
     return isinstance(recipe, EffectiveRecipe) and speculation_of(recipe) is not None
+
+
+def compute_scope(
+    base: Tree,
+    head: Tree,
+    changed_files: Iterable[str],
+    rules: Rules | None = None,
+    closure: Closure | None = None,
+) -> Scope:
+    """What the change between two revisions affects.
+
+    `changed_files` is the whole list (for renames both paths): a file that is not in it counts as equal. `rules`
+    default to those of head's layout. Without `closure` a changed launch file is `undecided`. Raises RejectedInput
+    where a master, runners file or changelog is broken, NotRecorded where one was not gathered.
+    """
+    from app.planner.affected import scope_between
+
+    return scope_between(base, head, changed_files, rules, closure)

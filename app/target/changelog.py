@@ -86,7 +86,7 @@ def difference(base: Tree, head: Tree) -> Difference:
 
 def _known(blocks: Sequence[Block], path: str, sha: str) -> tuple[ChangelogEntry, ...]:
     """Base entries: one that is broken cannot be this change's fault, it only never compares equal."""
-    found = []
+    found: list[ChangelogEntry] = []
     for block in blocks:
         try:
             found.extend(_entries([block], path, sha))
@@ -173,46 +173,57 @@ def _entry(value: Mapping[str, Any], where: FileLine) -> ChangelogEntry:
 
 
 def _problems(block: Block) -> list[Problem]:
-    value, marks = block.value, block.marks
+    value = block.value
     if not isinstance(value, dict):
         fix = "Start an entry with `- config-keys:`."
         return reject(block.where, "An entry must be a mapping.", value, fix, 1).problems
-    found: list[Problem] = []
-
-    def add(name: str, rule: str, fix: str) -> None:
-        where = marks.place(value, name) or block.where
-        found.append(Problem(where, rule, f"{value.get(name, 'none')!r}"[:120], fix))
-
+    check = _Check(block)
     for name in (*_LISTS, "pr-link"):
         if name not in value:
-            add(name, f"An entry needs `{name}`.", f"Add `{name}`.")
+            check.add(name, f"An entry needs `{name}`.", f"Add `{name}`.")
     for name, item in value.items():
+        check.field(name, item)
+    if not check.problems:
+        check.exclusions()
+    return check.problems
+
+
+class _Check:
+    """Collects the broken rules of one entry."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.problems: list[Problem] = []
+
+    def add(self, name: str, rule: str, fix: str) -> None:
+        value: dict[str, Any] = self.block.value
+        where = self.block.marks.place(value, name) or self.block.where
+        self.problems.append(Problem(where, rule, f"{value.get(name, 'none')!r}"[:120], fix))
+
+    def field(self, name: str, item: Any) -> None:
         if name not in FIELDS:
-            add(name, f"An entry has no field `{name}`; known are {', '.join(FIELDS)}.", "Remove or rename it.")
+            self.add(name, f"An entry has no field `{name}`; known are {', '.join(FIELDS)}.", "Remove or rename it.")
         elif name in _FLAGS and not isinstance(item, bool):
-            add(name, f"`{name}` must be true or false.", "Write true or false.")
+            self.add(name, f"`{name}` must be true or false.", "Write true or false.")
         elif name in _LISTS and not _texts(item):
-            add(name, f"`{name}` must be a list of texts, at least one.", "Write `- text` lines.")
+            self.add(name, f"`{name}` must be a list of texts, at least one.", "Write `- text` lines.")
         elif name == "pr-link" and not isinstance(item, str):
-            add(name, "`pr-link` must be text.", "Write the pull request's URL or XXX.")
+            self.add(name, "`pr-link` must be text.", "Write the pull request's URL or XXX.")
         elif name == "scenario-type" and not (_texts(item) and set(item) <= set(SCENARIOS)):
-            add(name, f"`scenario-type` must be a list of {' or '.join(SCENARIOS)}.", "Use these names.")
+            self.add(name, f"`scenario-type` must be a list of {' or '.join(SCENARIOS)}.", "Use these names.")
         elif name == "eval-min-prefill-ep" and (isinstance(item, bool) or not isinstance(item, int) or item < 1):
-            add(name, "`eval-min-prefill-ep` must be a whole number, 1 or more.", "Correct or remove it.")
-    if not found:
-        _exclusions(value, add)
-    return found
+            self.add(name, "`eval-min-prefill-ep` must be a whole number, 1 or more.", "Correct or remove it.")
 
-
-def _exclusions(value: Mapping[str, Any], add: Any) -> None:
-    """`append-only` and `no-evals` allow no other word on evals."""
-    for name in ("append-only", "no-evals"):
-        if not value.get(name):
-            continue
-        others = [other for other in ("evals-only", "all-evals") if value.get(other)]
-        others += ["eval-min-prefill-ep"] if value.get("eval-min-prefill-ep") is not None else []
-        for other in others:
-            add(other, f"`{name}` cannot be combined with `{other}`.", f"Remove `{other}`.")
+    def exclusions(self) -> None:
+        """`append-only` and `no-evals` allow no other word on evals."""
+        value: dict[str, Any] = self.block.value
+        for name in ("append-only", "no-evals"):
+            if not value.get(name):
+                continue
+            others = [other for other in ("evals-only", "all-evals") if value.get(other)]
+            others += ["eval-min-prefill-ep"] if value.get("eval-min-prefill-ep") is not None else []
+            for other in others:
+                self.add(other, f"`{name}` cannot be combined with `{other}`.", f"Remove `{other}`.")
 
 
 def _texts(value: Any) -> bool:

@@ -33,7 +33,7 @@ class Hardware:
 
 @dataclass(frozen=True)
 class Runners:
-    """`labels`: label -> runner names. `hardware`: label (with `cluster:`) -> node facts. `clusters`: October records."""
+    """`labels`: runner names by label. `hardware`: node facts by label. `clusters`: the records of October by id."""
 
     path: str
     labels: Mapping[str, tuple[str, ...]]
@@ -65,7 +65,7 @@ def read_runners(tree: Tree) -> Runners:
     hardware = check.hardware(blocks.get("hardware"), "", _HARDWARE_FIELDS)
     hardware.update(check.hardware(blocks.get("clusters"), CLUSTER, _CLUSTER_FIELDS))
     if "clusters" in blocks:
-        check.fleets(blocks["labels"] if "labels" in blocks else None, labels, hardware)
+        check.fleets(blocks.get("labels"), labels, hardware)
     if check.problems:
         raise RejectedInput(check.problems)
     clusters = dict(blocks["clusters"].value) if "clusters" in blocks else {}

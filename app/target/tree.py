@@ -113,6 +113,14 @@ class Tree:
             return None
         raise NotRecorded(path, self.revision)
 
+    def identity(self, path: str) -> bytes | str | None:
+        """What tells two versions of a file apart: its Git blob id where the files know it, else its bytes.
+
+        None where the path is absent. Raises NotRecorded as `read` does. Compare only trees of the same source.
+        """
+        blob_ids: Mapping[str, str] | None = getattr(self.files, "blob_ids", None)
+        return self.read(path) if blob_ids is None else blob_ids.get(path)
+
     def knows(self, path: str) -> bool:
         return self.complete or path in self.absent or path in self.files
 
