@@ -86,7 +86,7 @@ _VARIABLE_WORDS = (
     "USE_CHAT",
 )
 _IMAGE_WORDS = ("docker://", "mage", "igest", "mporting ")
-_MODEL_WORDS = ("Load weight", "oading ", "KV cache dtype", "kv_cache_dtype is")
+_MODEL_WORDS = ("Load weight", "oading ", "to load ", "KV cache dtype", "kv_cache_dtype is")
 _VERSION_WORDS = (
     "dynamo",
     "sglang",

@@ -113,7 +113,7 @@ def test_upstream_and_exclusions_stand_in_the_sign_off(case: dict[str, Any]) -> 
     for name in told["excluded_as_harness_only"]:
         words = name.replace("all benchmark.env", "benchmark.env").replace("acceptance env", "acceptance")
         assert words in signed, name
-    assert names.UPSTREAM_MERGED == told["merged_at"]
+    assert told["merged_at"] == names.UPSTREAM_MERGED
     assert names.UPSTREAM_MERGE_SHA.startswith(told["merge_sha"])
 
 

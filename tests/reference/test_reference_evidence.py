@@ -42,9 +42,7 @@ def values(settings: dict[str, object]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("concurrency", CONCURRENCIES)
-def test_a_measuring_log_is_complete_and_shows_the_injected_acceptance(
-    story: ReferenceStory, concurrency: int
-) -> None:
+def test_a_measuring_log_is_complete_and_shows_the_injected_acceptance(story: ReferenceStory, concurrency: int) -> None:
     log = log_of(story.run, job_name(concurrency))
     assert (log.missing, log.problem) == ((), "")
     shown = values(log.env)
@@ -68,9 +66,7 @@ def test_the_server_printed_the_settings_of_its_point(story: ReferenceStory, con
 
 
 @pytest.mark.parametrize("concurrency", CONCURRENCIES)
-def test_the_draft_loads_without_a_quant_tag_and_keeps_its_cache_type(
-    story: ReferenceStory, concurrency: int
-) -> None:
+def test_the_draft_loads_without_a_quant_tag_and_keeps_its_cache_type(story: ReferenceStory, concurrency: int) -> None:
     log = log_of(story.run, job_name(concurrency))
     target, draft = (load.value for load in log.loads)
     assert "quant=modelopt_fp4" in target

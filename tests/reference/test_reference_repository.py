@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from app.planner.fingerprint import bound_fingerprint
@@ -15,10 +17,12 @@ from app.target.checklist import compare, parse_signoff, parse_template
 from app.target.codeowners import Codeowners
 from app.target.golden import acceptance_length, find_curve
 from app.target.masters import read_masters
+from app.target.models_md import ModelsTable, scenario_key
 from app.target.recipe import EffectiveRecipe
 from app.target.recipes import effective, recipe_reference
 from app.target.runners import read_runners
 from app.target.speculation import speculation_of
+from app.target.thresholds import Origin, Thresholds
 from app.target.tree import Layout, Tree
 
 BASE = Tree("b" * 40, files("base"), complete=True)
@@ -45,6 +49,38 @@ def bound_points(tree: Tree, key: str) -> dict[int, tuple[str, dict[str, object]
 @pytest.mark.parametrize("key", sorted(read_masters(BASE)))
 def test_every_entry_binds_each_point_to_exactly_one_recipe(key: str) -> None:
     assert bound_points(BASE, key)
+
+
+@pytest.mark.parametrize("key", sorted(key for key, entry in read_masters(HEAD).items() if "agentic" in key))
+def test_every_agentic_entry_drafts_at_a_length_that_its_golden_curve_has(key: str) -> None:
+    for concurrency, (_, row, recipe) in bound_points(HEAD, key).items():
+        speculation = speculation_of(recipe)
+        assert speculation is not None, f"c{concurrency} drafts nothing"
+        curve = find_curve(HEAD, str(row["model-prefix"]), speculation)
+        assert acceptance_length(curve, "thinking_on", speculation.length).value >= 1
+
+
+@pytest.mark.parametrize("key", sorted(read_masters(HEAD)))
+def test_no_entry_is_deprecated_on_the_review_date(key: str) -> None:
+    table = ModelsTable.parse(HEAD.layout.models_md, files("base")[HEAD.layout.models_md])
+    for _, row, recipe in bound_points(HEAD, key).values():
+        speculation = speculation_of(recipe)
+        scenario = scenario_key(str(row.get("scenario-type", "fixed-seq-len")), row.get("isl"), row.get("osl"))
+        status = table.status(
+            str(row["model-prefix"]),
+            scenario,
+            precision=str(row["precision"]),
+            drafting=speculation is not None,
+            method=speculation.method if speculation else None,
+            date=date(2026, 10, 21),
+        )
+        assert status.allowed, status.reason
+
+
+def test_musespark_has_the_default_eval_threshold() -> None:
+    path = HEAD.layout.thresholds
+    bar = Thresholds.parse(path, files("base")[path]).lookup("musespark", "gsm8k")
+    assert (float(bar.value), bar.origin) == (0.9, Origin.DEFAULT)
 
 
 def test_the_layout_is_october_and_the_masters_hold_neighbours() -> None:
