@@ -18,8 +18,12 @@ class PolicyPart(BaseModel):
 
 
 class SweepPolicy(PolicyPart):
-    """Labels, the sweep workflow and who may sweep (workflows.md 1). `bot`: our App, whose dispatched runs count."""
+    """Labels, the sweep workflow and who may sweep (workflows.md 1). `bot`: our App, whose dispatched runs count.
 
+    `mode`: "actions" lets GitHub start the runs on pull request events, "service" dispatches them.
+    """
+
+    mode: Literal["service", "actions"] = "actions"
     primaries: dict[str, Literal["canary-fail-fast", "canary", "no-canary", "no-canary-fail-fast", "trim"]] = {
         "full-sweep-fail-fast": "canary-fail-fast",
         "full-sweep-enabled": "canary",
@@ -36,6 +40,13 @@ class CommandPolicy(PolicyPart):
     compat: bool = False
     reuse_needs_write: bool = True
     associations: tuple[str, ...] = ("OWNER", "MEMBER", "COLLABORATOR")
+
+
+class StagingPolicy(PolicyPart):
+    """Where runs are staged (workflows.md 3.3): owner/name and its site. Empty: staging is not set up."""
+
+    repository: str = ""
+    site: str = ""
 
 
 class OwnerPolicy(PolicyPart):
@@ -304,6 +315,7 @@ class Policy(PolicyPart):
     acceptance: Literal["injected", "pinned"] = "injected"
     sweep: SweepPolicy = Field(default_factory=SweepPolicy)
     commands: CommandPolicy = Field(default_factory=CommandPolicy)
+    staging: StagingPolicy = Field(default_factory=StagingPolicy)
     owners: OwnerPolicy = Field(default_factory=OwnerPolicy)
     engines: EnginePolicy = Field(default_factory=EnginePolicy)
     thinking_mode: Literal["thinking_on", "thinking_off"] = "thinking_on"

@@ -73,13 +73,17 @@ class Exempt:
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """Collect, judge and publish one verdict. `sign_off` is "<kind>-<id>", or empty for a verdict asked for by hand."""
+    """Collect, judge and publish one verdict. `sign_off` is "<kind>-<id>", or "by-hand" where there is none.
+
+    `asked` are the keys of the `/verify` commands that this verdict answers.
+    """
 
     sign_off: str
     head_sha: str
     verify_key: str
     pin: Pin | None = None
     exceptions: tuple[Exempt, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

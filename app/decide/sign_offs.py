@@ -18,6 +18,7 @@ from app.decide.view import View
 
 PHRASE = "As a PR reviewer and CODEOWNER"
 VERDICT = "verdict"
+BY_HAND = "by-hand"
 
 
 def holds_phrase(body: str) -> bool:
@@ -55,11 +56,11 @@ def due(
     pin: Pin | None,
     evidence: Run | None,
     exceptions: tuple[Exempt, ...],
-    forced: bool,
+    asked: tuple[str, ...],
 ) -> tuple[Verify, ...]:
-    """The verdicts to make now. `forced`: somebody asked by `/verify`."""
+    """The verdicts to make now. `asked` are the keys of `/verify` commands that no verdict answers yet."""
     state = view.state
-    if state.state != "open" or (state.draft and not forced):
+    if state.state != "open" or (state.draft and not asked):
         return ()
     key = verify_key(
         state,
@@ -70,12 +71,12 @@ def due(
         labels=recognised(view),
     )
     names = [sign_off_key(remark) for remark in sign_offs]
-    if forced and not names:
-        names = [""]
+    if asked and not names:
+        names = [BY_HAND]
     return tuple(
-        Verify(name, state.head_sha, key, pin, exceptions)
+        Verify(name, state.head_sha, key, pin, exceptions, asked)
         for name in names
-        if forced or _is_due(state, state.own_comment(VERDICT, name), key)
+        if asked or _is_due(state, state.own_comment(VERDICT, name), key)
     )
 
 
