@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from app.sandbox.api.core import Answer, Call, Refused, route
-from app.sandbox.api.graphql_nodes import repository_node
+from app.sandbox.api.graphql_nodes import comment_node, repository_node
 from app.sandbox.clock import iso
 
 if TYPE_CHECKING:
@@ -84,4 +84,12 @@ def _root(call: Call) -> Json:
         who = call.world.user(call.login)
         return {"id": f"U_{who.id}", "login": who.login, "databaseId": who.id, "url": f"{call.world.web}/{who.login}"}
 
-    return {"repository": repository, "rateLimit": rate_limit, "viewer": viewer}
+    def node(_info: object, id: str) -> Json | None:  # noqa: A002  (GraphQL's own name)
+        for repo in call.world.repositories.values():
+            for pull in repo.pulls.values():
+                for one in pull.comments:
+                    if id.endswith(f"_{one.id}"):
+                        return comment_node(call.world, pull, one, call.login)
+        return None
+
+    return {"repository": repository, "rateLimit": rate_limit, "viewer": viewer, "node": node}

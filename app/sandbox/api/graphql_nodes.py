@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from app.sandbox.clock import iso
+from app.sandbox.clock import iso, moment
 from app.sandbox.git import Commit
 from app.sandbox.model import Comment, Event
 from app.sandbox.shapes import comment_page, mergeable_of
@@ -28,6 +28,11 @@ REACTIONS = {
     "heart": "HEART",
     "rocket": "ROCKET",
     "eyes": "EYES",
+}
+COMMENT_TYPES = {
+    "issue": "IssueComment",
+    "review": "PullRequestReview",
+    "review_comment": "PullRequestReviewComment",
 }
 EVENTS = {
     "labeled": "LabeledEvent",
@@ -127,6 +132,7 @@ def repository_node(world: World, repo: Repository, viewer: str) -> Json:
         return connection("pullRequests", lambda: found, lambda it: pull_node(world, it, viewer))(info, **told)
 
     return {
+        "__typename": "Repository",
         "id": f"R_{repo.id}",
         "databaseId": repo.id,
         "nameWithOwner": repo.full_name,
@@ -202,6 +208,7 @@ def comment_node(world: World, it: PullRequest, one: Comment, viewer: str) -> Js
         for told, name in REACTIONS.items()
     ]
     made: Json = {
+        "__typename": COMMENT_TYPES[one.kind],
         "id": f"{prefix}_{one.id}",
         "fullDatabaseId": str(one.id),
         "author": actor(world, one.author),
@@ -241,8 +248,40 @@ def commit_node(world: World, repo: Repository, sha: str) -> Json | None:
         "authoredDate": iso(it.authored_at),
         "committedDate": iso(it.committed_at),
         "author": {"name": it.author, "date": iso(it.authored_at), "user": person},
+        "file": lambda _info, path: _entry(repo, it, path),
+        "history": lambda info, **told: _history(world, repo, it, info, told),
         "parents": connection("parents", lambda: it.parents, lambda parent: commit_node(world, repo, parent) or {}),
     }
+
+
+def _entry(repo: Repository, it: Commit, path: str) -> Json | None:
+    blob = it.tree.get(path.strip("/"))
+    if blob is None:
+        return None
+    raw = repo.git.blobs[blob]
+    shown = {"name": path.rpartition("/")[2], "path": path, "type": "blob", "mode": 0o100644, "oid": blob}
+    return {**shown, "size": len(raw), "object": _blob(blob, raw)}
+
+
+def _history(world: World, repo: Repository, it: Commit, info: object, told: Json) -> Json:
+    """Commits reachable from one, newest first; with `path` those that changed it, as git's simplified history."""
+    path, since, until = told.pop("path", None), told.pop("since", None), told.pop("until", None)
+    found = [repo.git.commits[sha] for sha in repo.git.ancestors(it.sha)]
+    if path is not None:
+        found = [each for each in found if _changed(repo, each, path)]
+    kept = [
+        each
+        for each in found
+        if (until is None or each.committed_at <= moment(until))
+        and (since is None or each.committed_at >= moment(since))
+    ]
+    return connection("history", lambda: kept, lambda each: commit_node(world, repo, each.sha) or {})(info, **told)
+
+
+def _changed(repo: Repository, it: Commit, path: str) -> bool:
+    """Whether a commit's file differs from that of every parent."""
+    before = [repo.git.commits[parent].tree.get(path) for parent in it.parents if parent in repo.git.commits]
+    return it.tree.get(path) not in (before or [None])
 
 
 def _pull_commit(world: World, it: PullRequest, one: Commit) -> Json:
@@ -283,7 +322,16 @@ def _ref(world: World, repo: Repository, branch: str) -> Json | None:
     sha = repo.branches.get(branch)
     if sha is None:
         return None
-    return {"id": f"REF_{branch}", "name": branch, "target": commit_node(world, repo, sha)}
+
+    def compare(_info: object, headRef: str) -> Json | None:  # noqa: N803  (GraphQL's own name)
+        other = repo.resolve(headRef)
+        if not other:
+            return None
+        ahead, behind = len(repo.git.between(sha, other)), len(repo.git.between(other, sha))
+        status = "DIVERGED" if ahead and behind else "AHEAD" if ahead else "BEHIND" if behind else "IDENTICAL"
+        return {"id": f"CMP_{sha}_{other}", "aheadBy": ahead, "behindBy": behind, "status": status}
+
+    return {"id": f"REF_{branch}", "name": branch, "target": commit_node(world, repo, sha), "compare": compare}
 
 
 def _git_object(world: World, repo: Repository, expression: str) -> Json | None:

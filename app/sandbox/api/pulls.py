@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from operator import attrgetter
 
@@ -240,7 +241,9 @@ def labels(call: Call) -> Answer:
 def add_labels(call: Call) -> Answer:
     it = call.pull()
     call.must(it.repo, "issues", "triage")
-    for name in call.need("labels"):
+    # the older form of the body is the bare list
+    told = json.loads(call.content or b"{}")
+    for name in told if isinstance(told, list) else call.need("labels"):
         it.apply_label(call.login, name)
     return Answer([shapes.label(call.world, it.repo, name) for name in it.labels])
 

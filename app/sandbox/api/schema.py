@@ -8,6 +8,7 @@ scalar URI
 scalar DateTime
 scalar GitObjectID
 scalar BigInt
+scalar GitTimestamp
 
 interface Actor { login: String! url: URI! }
 interface Node { id: ID! }
@@ -37,18 +38,25 @@ input IssueOrder { field: IssueOrderField! direction: OrderDirection! }
 type PageInfo { endCursor: String hasNextPage: Boolean! hasPreviousPage: Boolean! startCursor: String }
 type RateLimit { cost: Int! limit: Int! remaining: Int! resetAt: DateTime! used: Int! }
 
-type GitActor { date: DateTime name: String user: User }
+type GitActor { date: GitTimestamp name: String user: User }
 type Commit implements GitObject & Node {
   id: ID! oid: GitObjectID! message: String! authoredDate: DateTime! committedDate: DateTime! author: GitActor
+  file(path: String!): TreeEntry
+  history(
+    after: String, before: String, first: Int, last: Int, path: String, since: GitTimestamp, until: GitTimestamp
+  ): CommitHistoryConnection!
   parents(after: String, before: String, first: Int, last: Int): CommitConnection!
 }
+type CommitHistoryConnection { nodes: [Commit] pageInfo: PageInfo! totalCount: Int! }
 type CommitConnection { nodes: [Commit] pageInfo: PageInfo! totalCount: Int! }
 type Blob implements GitObject & Node {
   id: ID! oid: GitObjectID! byteSize: Int! isBinary: Boolean isTruncated: Boolean! text: String
 }
 type TreeEntry { name: String! path: String type: String! mode: Int! oid: GitObjectID! size: Int! object: GitObject }
 type Tree implements GitObject & Node { id: ID! oid: GitObjectID! entries: [TreeEntry!] }
-type Ref implements Node { id: ID! name: String! target: GitObject }
+type Ref implements Node { id: ID! name: String! target: GitObject compare(headRef: String!): Comparison }
+type Comparison implements Node { id: ID! aheadBy: Int! behindBy: Int! status: ComparisonStatus! }
+enum ComparisonStatus { AHEAD BEHIND DIVERGED IDENTICAL }
 
 type Label implements Node { id: ID! name: String! }
 type LabelConnection { nodes: [Label] pageInfo: PageInfo! totalCount: Int! }
@@ -126,6 +134,7 @@ type Repository implements Node {
 }
 
 type Query {
+  node(id: ID!): Node
   rateLimit: RateLimit
   viewer: User!
   repository(followRenames: Boolean = true, name: String!, owner: String!): Repository
