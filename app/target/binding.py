@@ -253,11 +253,12 @@ def bind_point(candidates: Sequence[EffectiveRecipe], point: Mapping[str, Any]) 
     path = candidates[0].path if candidates else ""
     multinode = "/multi_node/" in path
     fits: list[EffectiveRecipe] = []
-    misses: list[Unbound] = []
+    misses: list[tuple[int, int, str]] = []
     for candidate in candidates:
-        answer = bind([candidate], {**_own_row(candidate), **point}, multinode=multinode)
+        row = {**_own_row(candidate), **point}
+        answer = bind([candidate], row, multinode=multinode)
         if isinstance(answer, Unbound):
-            misses.append(answer)
+            misses.append((answer.nearest.count(";"), _distance(candidate, row), answer.nearest))
         else:
             fits.append(candidate)
     if len(fits) == 1:
@@ -268,7 +269,7 @@ def bind_point(candidates: Sequence[EffectiveRecipe], point: Mapping[str, Any]) 
         return Unbound(
             path, f"{len(fits)} variants serve {given}: {names}. Give more of the point, such as tp=4.", names
         )
-    nearest = min(misses, key=lambda miss: (miss.nearest.count(";"), miss.nearest)).nearest if misses else ""
+    nearest = min(misses)[2] if misses else ""
     return Unbound(path, f"no variant serves {given}; one that comes near is {nearest}. Give another point.", nearest)
 
 
