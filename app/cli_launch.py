@@ -1,7 +1,7 @@
 """Purpose: the verbs of sweeps on the command line: launch, collect, artifacts check, why, install.
 
-Invariants: JSON or the answer on stdout, everything else on stderr; exit 0 fine, 1 a finding or a failed job, 2 usage or
-unreadable input, 128+n for a launch that signal n stopped. Imports are lazy: a benchmark job pays for what it uses.
+Invariants: JSON or the answer on stdout, everything else on stderr; exit 0 fine, 1 a finding or a failed job, 2 usage
+or unreadable input, 128+n for a launch that signal n stopped. Imports are lazy: a job pays for what it uses.
 """
 
 from __future__ import annotations

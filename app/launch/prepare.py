@@ -24,6 +24,7 @@ from app.launch.site import Cluster, LaunchPolicy, Site, cluster_of, read_policy
 from app.launch.workspace import Folder, check_checkout, check_disk, tree_of
 from app.target.recipe import EffectiveRecipe, Unbound
 from app.target.recipes import effective, recipe_reference
+from app.target.runners import read_runners
 from app.target.source import RejectedInput
 from app.target.tree import Tree
 
@@ -88,13 +89,12 @@ def read_policy_file(path: Path) -> LaunchPolicy:
 
 def find_site(row: LaunchRow, tree: Tree, policy: LaunchPolicy, options: Options) -> tuple[Cluster, Site]:
     """The cluster of the row and how its operator uses it."""
-    path = tree.layout.runners
-    content = tree.read(path)
-    if content is None:
-        raise LaunchError("unknown-cluster", f"{path} is not in the checkout.", "Add it, or correct the checkout.")
-    runners = load_yaml(content, path, "unknown-cluster")
+    try:
+        runners = read_runners(tree)
+    except RejectedInput as rejected:
+        raise LaunchError("unknown-cluster", str(rejected.problems[0]), "Correct the file and push.") from None
     name = options.runner if options.runner_given else ""
-    cluster = cluster_of(row.text("runner"), runners, name, path)
+    cluster = cluster_of(row.text("runner"), runners, name)
     return cluster, policy.site(cluster.name)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.launch.errors import LaunchError
+from app.target.runners import CLUSTER, Runners
 
 
 class Part(BaseModel):
@@ -127,47 +128,35 @@ class Cluster:
         raise LaunchError("unknown-model", message, f"Stage the model and add it to clusters.{self.name}.models.")
 
 
-def cluster_of(label: str, runners: object, runner_name: str, path: str) -> Cluster:
+def cluster_of(label: str, runners: Runners, runner_name: str) -> Cluster:
     """The cluster of a row's runner label, checked against the physical runner that took the job.
 
-    `runners` is the parsed runners.yaml; `runner_name` is RUNNER_NAME, "" outside Actions. August files have no
-    cluster records, only `hardware`. Raises LaunchError `unknown-cluster`.
+    `runner_name` is RUNNER_NAME, "" outside Actions. August files have no cluster records, only hardware facts.
+    Raises LaunchError `unknown-cluster`.
     """
+    path = runners.path
     fix = f"Correct the runner in the master config, or add the cluster to {path}."
-    if not isinstance(runners, Mapping) or not isinstance(runners.get("labels"), Mapping):
-        raise LaunchError("unknown-cluster", f"{path} has no mapping `labels`.", fix)
-    labels: Mapping[str, Any] = runners["labels"]
-    if label not in labels:
+    if label not in runners.labels:
         family = label.split("-", maxsplit=1)[0]
-        near = ", ".join(sorted(name for name in labels if name.startswith(family))) or "none"
+        near = ", ".join(sorted(name for name in runners.labels if name.startswith(family))) or "none"
         raise LaunchError("unknown-cluster", f"{path} has no label {label}; near it: {near}.", fix)
-    members = [str(name) for name in labels[label] or ()]
-    if runner_name and runner_name not in members:
+    if runner_name and runner_name not in runners.labels[label]:
         message = f"Runner {runner_name} is not listed under {label} in {path}."
         raise LaunchError("unknown-cluster", message, "Give the job to a runner of that label, or list the runner.")
-    name = label.removeprefix("cluster:") if label.startswith("cluster:") else _owner(runner_name, labels) or label
-    record = (runners.get("clusters") or {}).get(name)
-    if record is None:
-        record = (runners.get("hardware") or {}).get(label) or (runners.get("hardware") or {}).get(f"cluster:{name}")
-    if not isinstance(record, Mapping):
+    owner = label if label.startswith(CLUSTER) else runners.label_of(runner_name) or label
+    name = owner.removeprefix(CLUSTER)
+    hardware = runners.hardware.get(owner) or runners.hardware.get(label)
+    if hardware is None and name not in runners.clusters:
         raise LaunchError("unknown-cluster", f"{path} has no record of cluster {name}.", fix)
-    return _cluster(name, record)
+    return _cluster(name, runners.clusters.get(name, {}), hardware.gpus_per_node if hardware else 1)
 
 
-def _owner(runner_name: str, labels: Mapping[str, Any]) -> str:
-    """The one `cluster:<id>` label that lists a physical runner, without its prefix; "" where none does."""
-    for label, members in labels.items():
-        if label.startswith("cluster:") and runner_name in map(str, members or ()):
-            return str(label).removeprefix("cluster:")
-    return ""
-
-
-def _cluster(name: str, record: Mapping[str, Any]) -> Cluster:
+def _cluster(name: str, record: Mapping[str, Any], gpus_per_node: int) -> Cluster:
     slurm = record.get("slurm") or {}
     env, models = record.get("env"), record.get("models")
     return Cluster(
         name=name,
-        gpus_per_node=int(record.get("gpus-per-node") or 1),
+        gpus_per_node=gpus_per_node,
         partition=str(slurm.get("partition") or ""),
         account=str(slurm.get("account") or ""),
         exclusive=bool(slurm.get("exclusive")),
