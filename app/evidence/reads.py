@@ -6,70 +6,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from app.github.reads import (
+    CheckpointFiles,
+    Comparison,
+    FilesAnswer,
+    NotVisible,
+    PullRequestGone,
+    State,
+    UpstreamState,
+)
 
-class PullRequestGone(Exception):  # noqa: N818
-    """The pull request does not exist or cannot be seen with this token."""
-
-
-class NotVisible(Exception):  # noqa: N818
-    """The token may not see this (403 or 404 on a membership)."""
-
-
-@dataclass(frozen=True)
-class State:
-    """One read of the pull request: records of `pull_request`, `commits`, `comments`, `labels`.
-
-    `target_sha` is the target branch tip; `october` tells whether `inferencex-e2e/` exists at the head; `policy_file`
-    is `.github/sweepgate.yml` of the default branch.
-    """
-
-    pull_request: dict[str, Any]
-    commits: list[dict[str, Any]]
-    comments: list[dict[str, Any]]
-    labels: list[dict[str, Any]]
-    target_sha: str
-    october: bool
-    policy_file: bytes | None = None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Merge base and changed files (records of `changed_files`, complete) of two commits."""
-
-    merge_base: str
-    files: list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class FilesAnswer:
-    """Files by revision and path (None: absent). `history_*`: the newest version of one path not after a time."""
-
-    files: Mapping[str, Mapping[str, bytes | None]]
-    history_sha: str = ""
-    history_content: bytes = b""
-
-
-@dataclass(frozen=True)
-class UpstreamState:
-    """An upstream pull request. `contained`: its default branch holds the merge; `files` at that branch's tip."""
-
-    state: str
-    merged_at: str
-    merge_sha: str
-    contained: bool | None
-    files: Mapping[str, bytes] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class CheckpointFiles:
-    """Config files (raw) and safetensors headers (raw JSON) of one revision of a checkpoint."""
-
-    sha: str
-    files: Mapping[str, bytes]
-    headers: Mapping[str, bytes]
+__all__ = [
+    "CheckpointFiles",
+    "Comparison",
+    "FilesAnswer",
+    "NotVisible",
+    "PullRequestGone",
+    "Reads",
+    "State",
+    "UpstreamState",
+]
 
 
 class Reads(Protocol):

@@ -100,7 +100,9 @@ class TeamRecord(Record):
 
 
 class LabelEventRecord(Record):
-    id: int
+    """`id` is the event's node id: the one that GraphQL and REST both tell."""
+
+    id: str
     action: Literal["labeled", "unlabeled"]
     label: str
     actor: str
