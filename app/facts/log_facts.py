@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from app.facts.log_lines import numbered_lines
+from app.facts.log_lines import numbered_lines, redacted
 from app.facts.log_servers import Servers
 from app.facts.records import JobLogRecord, LogValue
 from app.target.flags import canonical_image
@@ -44,7 +44,7 @@ DECISIVE = re.compile(
 """Variables and flags for which two values in one log are a problem and not a detail."""
 
 _VARIABLE = re.compile(
-    rf"(?<![\w$])({VARIABLES})['\"]?(?:=|: ?)(?:\"([^\"]*)\"|'([^']*)'|([^\s,;\"'`)}}\]]*))", re.ASCII
+    rf"(?<![\w$])({VARIABLES})['\"]?(?:=|: ?)(?:\"([^\"]{0, 512})\"|'([^']{0, 512})'|([^\s,;\"'`)}}\]]*))", re.ASCII
 )
 _REQUEST = re.compile(r'"(GET|POST|PUT|DELETE|HEAD) (/[^ "?]{0,200})[^"]{0,400} HTTP/\d')
 _IMAGE = re.compile(
@@ -145,7 +145,7 @@ class _Scan:
         told |= self._versions(text, number)
         told |= self._refs(text, number)
         if told and len(self.quoted) < MAX_QUOTED:
-            self.quoted.append(LogValue(value=text.strip()[:QUOTE], line=number))
+            self.quoted.append(LogValue(value=redacted(text.strip()[: 2 * QUOTE])[:QUOTE], line=number))
 
     def _request(self, text: str) -> bool:
         found = _REQUEST.search(text) if " HTTP/" in text else None

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from app.facts.log_lines import HIDDEN, redacted, secret_name
 from app.facts.log_values import block_settings, command_settings, pairs_in, plain, shown
 from app.target.flags import canonical
 
@@ -137,7 +138,8 @@ class Servers:
         self.engines.setdefault(role, engine)
         known = self.roles.setdefault(role, {})
         for name, value in settings.items():
-            flag, new = canonical(engine, name), Found(value, number, strength)
+            shown_value = HIDDEN if secret_name(name) and value != "None" else redacted(value)
+            flag, new = canonical(engine, name), Found(shown_value, number, strength)
             old = known.get(flag)
             if old is None or old.strength < strength:
                 known[flag] = new

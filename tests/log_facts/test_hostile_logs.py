@@ -121,3 +121,26 @@ def test_what_python_prints_is_read_back(values: dict[str, object]) -> None:
     found = pairs_in(f"({body})", 1)
     assert found.closed
     assert {name: plain(raw) for name, raw in found.items} == {name: str(value) for name, value in values.items()}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3 -m sglang.launch_server --model-path /m --api-key SECRETVALUE --tp 4",
+        "ServerArgs(api_key='SECRETVALUE', admin_api_key='SECRETVALUE', tp_size=4)",
+        "CONC=4 HF_TOKEN=SECRETVALUE python3 run.py",
+        "CONC=4 curl -H 'Authorization: Bearer SECRETVALUE.abc'",
+        "CONC=4 git clone https://x:ghp_SECRETVALUE0123456789@github.com/a/b",
+    ],
+    ids=["an api key flag", "printed keys", "a token variable", "a bearer header", "a token by its shape"],
+)
+def test_credentials_do_not_enter_the_record(line: str) -> None:
+    assert "SECRETVALUE" not in read(line + "\n").model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "name", ["speculative-num-draft-tokens", "SGLANG_SIMULATE_ACC_TOKEN_MODE", "max-prefill-tokens"]
+)
+def test_settings_that_only_speak_of_tokens_are_kept(name: str) -> None:
+    record = read(f"python3 -m sglang.launch_server --{name} 8\n{name}=real\n")
+    assert "***" not in record.model_dump_json()
