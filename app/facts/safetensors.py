@@ -46,14 +46,16 @@ class ShippedPrecision:
     """Draft parameters by stored dtype, and what config.json says.
 
     `config_dtype` is `dtype` or the older `torch_dtype`; `quantization` is the quantization method, "" where none.
-    `tensors` counts the draft tensors; zero means the checkpoint has no draft of its own.
+    `tensors` counts the draft tensors; zero means the checkpoint has no draft of its own. `modules` are the modules of
+    its matrices, without the tensor's own name. `standalone` is a draft with a repository of its own.
     """
 
     parameters: Mapping[str, int]
     tensors: int
     config_dtype: str
     quantization: str
-    ignored: tuple[str, ...] = field(default_factory=tuple)
+    modules: tuple[str, ...] = field(default_factory=tuple)
+    standalone: bool = False
 
     @property
     def quantized(self) -> bool:
@@ -139,6 +141,7 @@ def shipped(config: Mapping[str, Any], headers: Mapping[str, bytes], *, standalo
     layers = draft_layers(config)
     parameters: dict[str, int] = {}
     tensors = 0
+    modules: dict[str, None] = {}
     for shard, content in sorted(headers.items()):
         for name, entry in read_header(shard, content).items():
             if name.endswith(_SCALES) or not (standalone or is_draft_tensor(name, layers)):
@@ -146,20 +149,13 @@ def shipped(config: Mapping[str, Any], headers: Mapping[str, bytes], *, standalo
             dtype = str(entry["dtype"])
             parameters[dtype] = parameters.get(dtype, 0) + _size(entry.get("shape"))
             tensors += 1
+            if isinstance(entry.get("shape"), list) and len(entry["shape"]) > 1:
+                modules[name.rpartition(".")[0]] = None
     quantization = lookup(config, "quantization_config")
     method = str(quantization.get("quant_method", "quantized")) if isinstance(quantization, dict) else ""
-    ignored = _ignored(quantization if isinstance(quantization, dict) else {})
     dtype = lookup(config, "dtype", "torch_dtype")
-    return ShippedPrecision(parameters, tensors, "" if dtype is None else str(dtype), method, ignored)
-
-
-def _ignored(quantization: Mapping[str, Any]) -> tuple[str, ...]:
-    found: list[str] = []
-    for name in ("modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"):
-        values = quantization.get(name)
-        if isinstance(values, list):
-            found += [str(value) for value in values]
-    return tuple(found)
+    named = "" if dtype is None else str(dtype)
+    return ShippedPrecision(parameters, tensors, named, method, tuple(modules), standalone)
 
 
 def _size(shape: Any) -> int:
