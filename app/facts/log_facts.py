@@ -44,7 +44,7 @@ DECISIVE = re.compile(
 """Variables and flags for which two values in one log are a problem and not a detail."""
 
 _VARIABLE = re.compile(
-    rf"(?<![\w$])({VARIABLES})['\"]?(?:=|: ?)(?:\"([^\"]{0, 512})\"|'([^']{0, 512})'|([^\s,;\"'`)}}\]]*))", re.ASCII
+    rf"(?<![\w$])({VARIABLES})['\"]?(?:=|: ?)(?:\"([^\"]{{0,512}})\"|'([^']{{0,512}})'|([^\s,;\"'`)}}\]]*))", re.ASCII
 )
 _REQUEST = re.compile(r'"(GET|POST|PUT|DELETE|HEAD) (/[^ "?]{0,200})[^"]{0,400} HTTP/\d')
 _IMAGE = re.compile(
