@@ -384,10 +384,10 @@ def _tree_of(gathering: _Gathering, name: str) -> Tree:
 
 
 def _names(head: Tree, base: Tree, layout: Layout, gathering: _Gathering) -> tuple[str, ...]:
-    from app.planner.delta import appended_keys
+    from app.target.changelog import difference
 
     masters = [[tree.files.get(path, b"") for path in layout.masters] for tree in (base, head)]
-    named = appended_keys(base, head)
+    named = [key for entry in difference(base, head).added for key in entry.config_keys]
     changed = [file["path"] for file in gathering.sources["changed_files"]]
     blocks = wanted.differing_blocks(masters[0], masters[1], named)
     blocks += wanted.blocks_naming([*masters[0], *masters[1]], changed)

@@ -72,7 +72,6 @@ from app.facts.sweep import (
     PlanRows,
     ResultRow,
 )
-from app.planner.plan import PlanOptions, plan
 from app.target.checklist import parse_template
 from app.target.codeowners import Codeowners
 from app.target.golden import read_curve
@@ -340,6 +339,8 @@ def _job_logs(content: Content, _facts: Facts) -> JobLogs:
 
 
 def _plan_rows(_content: Content, facts: Facts) -> PlanRows:
+    from app.planner.plan import PlanOptions, plan
+
     base, head = facts[MergeBaseTree].tree, facts[HeadTree].tree
     labels = facts[PullRequest].record.labels
     options = PlanOptions(all_evals="all-evals" in labels, evals_only="evals-only" in labels)

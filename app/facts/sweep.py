@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from app.facts.base import Fact
 from app.facts.records import ArtifactRecord, JobLogRecord, JobRecord, RunRecord
-from app.planner.plan import Plan
+
+if TYPE_CHECKING:
+    from app.planner.plan import Plan
 
 
 @dataclass(frozen=True)
