@@ -244,16 +244,20 @@ def _judge(layers: _Layers, point: Point) -> _Judged:
         combined = _Switch(default.combined, None, "default")
     if metrics.value is None and default is not None:
         metrics = _Switch(default.publish_metrics, None, "default")
+    if combined.value is False and metrics.value is False:
+        return _Judged(findings=(_both_off(layers, point),))
     unknown = _unknown(layers, combined, metrics, iteration)
     if unknown is not None:
         return _Judged(unverified=(unknown,))
-    if combined.value or metrics.value:
-        return _Judged(said=_sentence(layers, combined, metrics, iteration))
-    where = layers.recipe.generation_role
-    place = next(iter(where.args.values())).where if where is not None and where.args else point.master
-    text = f"{point.key} {point.label} publishes no metrics: both switches are off by default of the pinned srt-slurm"
-    step = "Set publish_events_and_metrics: true or publish_metrics: true in backend."
-    return _Judged(findings=(Finding(place, text, "one of the two switches on", step),))
+    return _Judged(said=_sentence(layers, combined, metrics, iteration))
+
+
+def _both_off(layers: _Layers, point: Point) -> Finding:
+    role = layers.recipe.generation_role
+    place = next((setting.where for setting in role.args.values()), point.master) if role is not None else point.master
+    found = f"{point.key} {point.label} publishes no metrics: both switches are off by default of the pinned srt-slurm"
+    step = "Set publish_events_and_metrics: true or publish_metrics: true."
+    return Finding(place, found, "one of the two switches on", step)
 
 
 def _off(
@@ -299,8 +303,7 @@ def _unknown(
     if silent:
         return Unverified(named, f"{why}, and the recipe leaves {_ITERATION} out for {listed(silent)}")
     if not combined.value and not metrics.value:
-        open_ = combined.value is None or metrics.value is None
-        return Unverified(named, f"{why}, and the recipe leaves a metrics switch out") if open_ else None
+        return Unverified(named, f"{why}, and the recipe leaves a metrics switch out")
     if combined.value or metrics.source == "log":
         return None
     version = layers.dynamo()
