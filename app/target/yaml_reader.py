@@ -12,7 +12,7 @@ Invariants: returned values are shared (aliases, caches) and must not be changed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -22,9 +22,11 @@ from app.target.yaml_scalars import BadScalar, plain_value
 MAX_BYTES: Final = 8_000_000
 MAX_NODES: Final = 500_000
 MAX_DEPTH: Final = 100
+MAX_SLOW_BYTES: Final = 256 * 1024
 
 _COLUMNS: Final = 1 << 20
 _NO_KEY: Final = object()
+_COLON_IN_FLOW: Final = "found unexpected ':'"
 _PLAIN_TAGS: Final = ("tag:yaml.org,2002:str", "!")
 _TAG_OF: Final[dict[type, str]] = {
     kind: f"tag:yaml.org,2002:{name}"
@@ -132,9 +134,27 @@ def parse(content: bytes, path: str, sha: str, first: int, *, sectioned: bool = 
     from ruamel.yaml.error import YAMLError
 
     try:
-        return _Assembly(path, sha, first).run(content, sectioned)
+        from _ruamel_yaml import CParser  # type: ignore[import-not-found]
+
+        return _Assembly(path, sha, first).run(CParser(content).get_event, sectioned)
+    except YAMLError as error:
+        if getattr(error, "problem", None) != _COLON_IN_FLOW or len(content) > MAX_SLOW_BYTES:
+            raise _syntax(error, path, sha, first) from None
+    try:
+        return _Assembly(path, sha, first).run(_slow_events(content), sectioned)
     except YAMLError as error:
         raise _syntax(error, path, sha, first) from None
+
+
+def _slow_events(content: bytes) -> Callable[[], Any]:
+    """The events of the parser in Python: it reads `{image: host/name:tag}`, which the packaged libyaml refuses though
+    the incumbent's accepts it."""
+    from ruamel.yaml import YAML
+
+    reader = YAML(typ="safe", pure=True)
+    reader.version = (1, 1)
+    events: Callable[[], Any] = reader.parse(content.decode("utf-8-sig")).__next__
+    return events
 
 
 class _Assembly:
@@ -145,8 +165,7 @@ class _Assembly:
         self.out = Builder()
         self.anchors: dict[str, tuple[Any, int] | None] = {}
 
-    def run(self, content: bytes, sectioned: bool) -> Builder:  # noqa: C901, PLR0912, PLR0915  (one hot loop; measured: calls would double it)
-        from _ruamel_yaml import CParser  # type: ignore[import-not-found]
+    def run(self, get_event: Callable[[], Any], sectioned: bool) -> Builder:  # noqa: C901, PLR0912, PLR0915  (one hot loop; measured: calls would double it)
         from ruamel.yaml.events import (
             AliasEvent,
             DocumentStartEvent,
@@ -159,7 +178,6 @@ class _Assembly:
         )
 
         out, positions = self.out, self.out.positions
-        get_event = CParser(content).get_event
         plain: dict[str, Any] = {}
         stack: list[tuple[Any, dict[Any, int], Any, Any, int]] = []
         container: Any = None
