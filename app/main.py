@@ -17,9 +17,10 @@ from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
+from app.effects.context import Links, Planner
 from app.effects.faults import Faults
 from app.effects.markers import Markers
-from app.effects.perform import Links
+from app.effects.sweeps import no_plan
 from app.effects.verify import Verify
 from app.flows.gather import PermissionCache
 from app.flows.meters import PrometheusMeters
@@ -41,6 +42,7 @@ class Rooms:
     verify: Verify
     same_measurement: SameMeasurement
     links: Links
+    plan: Planner = no_plan
 
 
 class _LateWriter:
@@ -80,6 +82,7 @@ def build_service(settings: Settings, rooms: Rooms, *, clock: Callable[[], float
         records=StoreRecords(database, clock=clock, meters=meters),
         markers=Markers(settings.marker_key.get_secret_value().encode()),
         verify=rooms.verify,
+        plan=rooms.plan,
         same_measurement=rooms.same_measurement,
         permissions=PermissionCache(clock=time.monotonic, seconds=settings.permission_seconds),
         meters=meters,

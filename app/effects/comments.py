@@ -66,6 +66,10 @@ class CommentEffects:
             return shown.id
         return self._edit(kind, key, shown.id, body)
 
+    def edit(self, kind: str, key: str, comment_id: int, payload: Mapping[str, Any], visible: str) -> int:
+        """Write over a comment that was just made; the id may differ where it had to be made anew."""
+        return self._edit(kind, key, comment_id, self._signed(kind, key, payload, visible))
+
     def _create(self, kind: str, key: str, body: str) -> int:
         created = self._once.create(
             self._ledger_key(kind, key),

@@ -16,10 +16,12 @@ import structlog
 
 from app.decide.actions import Action, Decision, SetReaction, Verify
 from app.decide.state import PullRef, PullState
+from app.effects.context import Context, Journal, Links, Planner, utc_date
 from app.effects.faults import PointedWriter
 from app.effects.markers import Markers
-from app.effects.perform import Context, Journal, Links, perform, utc_date
+from app.effects.perform import perform
 from app.effects.ports import Ledger, Refused
+from app.effects.sweeps import no_plan
 from app.effects.verify import Verify as Verifier
 from app.flows.gather import Extras, Gatherer, PermissionCache
 from app.flows.ports import Access, Clock, Memos, Meters, SameMeasurement
@@ -68,6 +70,7 @@ class Reconciler:
     meters: Meters
     faults: Callable[[str], None]
     clock: Clock = time.time
+    plan: Planner = no_plan
     visible_seconds: float = 60.0
     links: Links = field(default_factory=Links)
 
@@ -90,6 +93,7 @@ class Reconciler:
                 ledger=self.records.ledger,
                 journal=self.records.journal(ref),
                 verify=self.verify,
+                plan=self.plan,
                 clock=self.clock,
                 visible_seconds=self.visible_seconds,
                 links=self.links,

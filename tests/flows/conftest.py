@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.effects.perform import Links
+from app.effects.context import Links
 from app.inbox.signature import signature
 from app.main import Rooms, create_app
 from app.settings import Settings

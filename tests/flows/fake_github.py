@@ -327,7 +327,7 @@ def verify_ok(request: VerifyRequest) -> VerdictText:
     return VerdictText("PASS", body, {"statuses": {"0": "PASS"}, "recheck_on": None}, "Verdict: PASS", body)
 
 
-def same_measurement(_state: PullState, _sha: str) -> Measurement:
+def same_measurement(state: PullState, sha: str) -> Measurement:
     return Measurement(True)
 
 
