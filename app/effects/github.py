@@ -36,6 +36,7 @@ from app.github.client import GitHub
 from app.github.errors import reason
 from app.github.reads import Actor, PullRead, RunRead, Said
 from app.github.writes import CheckRunText as HostCheckRunText
+from app.policy import SweepPolicy
 
 TRUSTED = (
     ".github/CODEOWNERS",
@@ -47,7 +48,6 @@ TRUSTED = (
     "inferencex-e2e/docs/PR_REVIEW_CHECKLIST.md",
     "inferencex-e2e/infx/evals/thresholds.yaml",
 )
-TRUSTED_FOLDERS = ("golden_al_distribution", "inferencex-e2e/infx/golden_al_distribution")
 MEMO = 512
 
 
@@ -95,12 +95,12 @@ class Memory:
 class GitHubReader:
     """`ports.Reader` for one repository's installation."""
 
-    def __init__(self, github: GitHub, bot: Person, memory: Memory, workflow: str) -> None:
-        self._github, self._bot, self._memory, self._workflow = github, bot, memory, workflow
+    def __init__(self, github: GitHub, bot: Person, memory: Memory, sweep: SweepPolicy) -> None:
+        self._github, self._bot, self._memory, self._sweep = github, bot, memory, sweep
 
     def pull(self, ref: PullRef) -> PullState:
         with translated():
-            trusted = tuple(f"HEAD:{path}" for path in (*TRUSTED, *TRUSTED_FOLDERS))
+            trusted = tuple(f"HEAD:{path}" for path in TRUSTED)
             pull = self._github.pull_request(ref.repository, ref.number, beside=trusted)
             files = self._files(ref, pull)
             check_runs = self._check_runs(ref.repository, pull.head_sha)
@@ -152,14 +152,15 @@ class GitHubReader:
         with translated():
             return _run(self._github.run(repository, run_id))
 
-    def runs(self, ref: PullRef, *, head_branch: str, head_sha: str) -> Sequence[Run]:
-        """Runs of the branch, and those that we dispatched for this pull request (their title names it)."""
+    def runs(self, ref: PullRef, *, head_branch: str, head_sha: str) -> Sequence[Run]:  # noqa: ARG002
+        """Runs of the branch; in service mode those that we dispatched for this pull request (the title names it)."""
         with translated():
-            own = self._github.runs(ref.repository, self._workflow, branch=head_branch)
-            dispatched = self._github.runs(ref.repository, self._workflow, event="workflow_dispatch")
-        mine = [run for run in dispatched if f"#{ref.number} " in f"{run.title} "]
-        found = {run.id: run for run in (*own, *mine)}
-        return tuple(_run(found[number]) for number in sorted(found, reverse=True))
+            if self._sweep.mode == "service":
+                listed = self._github.runs(ref.repository, self._sweep.workflow, event="workflow_dispatch")
+                found = [run for run in listed if f"#{ref.number} " in f"{run.title} "]
+            else:
+                found = self._github.runs(ref.repository, self._sweep.workflow, branch=head_branch)
+        return tuple(_run(run) for run in sorted(found, key=lambda run: -run.id))
 
     def executed(self, repository: str, run_id: int) -> bool:
         from app.facts.evidence_run import is_family

@@ -84,7 +84,8 @@ class Facts:
     @classmethod
     def of(cls, *values: Fact | tuple[type[Fact], Missing], context: Context | None = None) -> Facts:
         """Facts from ready values, for tests: a value, or (kind, Missing) for one that is not there."""
-        made = dict(value if isinstance(value, tuple) else (type(value), value) for value in values)
+        pairs = (value if isinstance(value, tuple) else (type(value), value) for value in values)
+        made: dict[type[Fact], Fact | Missing] = dict(pairs)
 
         def maker(value: Fact | Missing) -> Maker:
             return lambda _facts: value
