@@ -40,7 +40,7 @@ from checks.contract import (
     failed,
     passed,
 )
-from checks.point_evidence import labels, one_log, recipe_of
+from checks.point_evidence import one_log, recipe_of, told
 
 RULES = {
     "9.chat-endpoint": "AgentX requests go to /v1/chat/completions alone, as the server's access log counts them.",
@@ -121,7 +121,7 @@ def chat_template(facts: Facts, scope: Scope) -> CheckResult:
     missing = [one.missing for one in judged if one.missing is not None]
     if missing:
         raise CannotVerify(missing)
-    return passed("; ".join(f"{text} ({labels(points)})" for text, points in said.items()))
+    return passed(told(said, scope.speculative_points))
 
 
 def _agentic(point: Point, log: JobLogRecord | None) -> _Judged:

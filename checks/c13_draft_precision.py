@@ -116,7 +116,8 @@ def _banned_without_draft(scope: Scope) -> Iterator[str]:
 class _Ledger:
     findings: list[Finding] = field(default_factory=list)
     missing: list[Unverified] = field(default_factory=list)
-    said: dict[str, list[Point]] = field(default_factory=dict)
+    said: dict[str, dict[str, list[Point]]] = field(default_factory=dict)
+    stored: dict[tuple[str, bool], _Stored] = field(default_factory=dict)
 
 
 @check(
@@ -147,12 +148,18 @@ def draft_precision(facts: Facts, scope: Scope) -> CheckResult:
         raise CannotVerify(dict.fromkeys(ledger.missing))
     if not drafting:
         return not_applicable("the affected points draft nothing in effect")
-    return passed("; ".join(_sentences(ledger)))
+    return passed("; ".join(_sentences(ledger, [point for point, _, _ in drafting])))
 
 
-def _sentences(ledger: _Ledger) -> Iterator[str]:
-    for text, points in ledger.said.items():
-        yield f"{text} ({labels(points)})" if len(ledger.said) > 1 else text
+def _sentences(ledger: _Ledger, among: list[Point]) -> Iterator[str]:
+    """One statement for each draft; where its cache differs between points, the points are named."""
+    for text, caches in ledger.said.items():
+        known = {cache: points for cache, points in caches.items() if cache}
+        if len(known) > 1:
+            cache = ", ".join(f"{cache} at {labels(points, among)}" for cache, points in known.items())
+        else:
+            cache = "".join(known)
+        yield f"{text}; draft KV {cache}" if cache else text
 
 
 def _drafting(ledger: _Ledger, scope: Scope) -> Iterator[tuple[Point, EffectiveRecipe, Speculation]]:
@@ -192,7 +199,10 @@ def _one(
     logs: Iterable[JobLogRecord],
 ) -> None:
     repository = speculation.draft_model or str(point.row.get("model", ""))
-    stored = _stored(facts, repository, standalone=speculation.draft_model is not None)
+    wanted = (repository.removeprefix("hf:"), speculation.draft_model is not None)
+    if wanted not in ledger.stored:
+        ledger.stored[wanted] = _stored(facts, wanted[0], standalone=wanted[1])
+    stored = ledger.stored[wanted]
     for lowered in lowering(recipe, one_log(point, logs), stored.precision):
         if lowered.unclear:
             ledger.missing.append(Unverified(lowered.found, f"{point.key} {point.label}"))
@@ -202,8 +212,8 @@ def _one(
     log = sound_log(point, logs)
     _revision(ledger, recipe, stored)
     loaded = _loaded(ledger, point, log, recipe.engine, stored)
-    cache = _cache(log)
-    ledger.said.setdefault(f"draft {stored}; {loaded}{cache}", []).append(point)
+    caches = ledger.said.setdefault(f"draft {stored}; {loaded}", {})
+    caches.setdefault(_cache(log), []).append(point)
 
 
 @dataclass(frozen=True)
@@ -288,8 +298,8 @@ def _load_finding(log: JobLogRecord, line: int, found: str, stored: _Stored) -> 
 
 
 def _cache(log: JobLogRecord) -> str:
+    """The draft's cache type as the log prints it, "" where it does not."""
     found = [value.value for value in log.kv_caches if "role=draft" in value.value.split()]
     if not found:
         return ""
-    dtype = found[0].rpartition("dtype=")[2].removeprefix("torch.")
-    return f"; draft KV {dtype}"
+    return found[0].rpartition("dtype=")[2].removeprefix("torch.")

@@ -43,7 +43,7 @@ from checks.contract import (
     failed,
     passed,
 )
-from checks.point_evidence import labels, one_log, recipe_of
+from checks.point_evidence import one_log, recipe_of, told
 
 RULES = {
     "17.combined-on": "The combined events-and-metrics switch is on, and iteration statistics are on.",
@@ -130,7 +130,7 @@ def metrics_publication(facts: Facts, scope: Scope) -> CheckResult:
         return failed(findings[0].found, _once(findings))
     if unverified:
         raise CannotVerify(dict.fromkeys(unverified))
-    return passed("; ".join(f"{text} ({labels(points)})" for text, points in said.items()))
+    return passed(told(said, scope.points))
 
 
 def _once(findings: list[Finding]) -> list[Finding]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from app.facts.effective import Effective, role_args
+from app.facts.effective import Effective, logged_arg, role_args
 from app.facts.records import JobLogRecord
 from app.facts.safetensors import ShippedPrecision
 from app.facts.values import NONE, parsed, text_of
@@ -80,7 +80,7 @@ def environment(
 def lowering(recipe: EffectiveRecipe, log: JobLogRecord | None, shipped: ShippedPrecision) -> Iterator[Lowering]:
     """Settings of every role that lower the draft."""
     for role in recipe.roles.values():
-        args = role_args(role, log)
+        args = {**_printed(role.name, log), **role_args(role, log)}
         yield from _overrides(args)
         if recipe.engine == "sglang":
             yield from _sglang(args, role.name, log, shipped)
@@ -90,6 +90,26 @@ def lowering(recipe: EffectiveRecipe, log: JobLogRecord | None, shipped: Shipped
             yield from _trtllm(args, shipped)
         elif recipe.engine == "atom":
             yield from _atom(args, shipped)
+
+
+PRINTED = (
+    "quantization",
+    "dtype",
+    "kv-cache-dtype",
+    "speculative-draft-model-quantization",
+    "speculative-draft-kv-cache-dtype",
+    "speculative-draft-model-dtype",
+    "speculative-config",
+    "json-model-override-args",
+    "hf-overrides",
+    "online-quant-config",
+)
+"""Settings that count as the server prints them, also where the recipe does not set them."""
+
+
+def _printed(role: str, log: JobLogRecord | None) -> dict[str, Effective]:
+    printed = ((name, logged_arg(role, name, log)) for name in PRINTED)
+    return {name: effective for name, effective in printed if effective is not None}
 
 
 def _overrides(args: Mapping[str, Effective]) -> Iterator[Lowering]:
@@ -122,19 +142,26 @@ def _value(effective: Effective) -> Any:
 def _sglang(
     args: Mapping[str, Effective], role: str, log: JobLogRecord | None, shipped: ShippedPrecision
 ) -> Iterator[Lowering]:
-    explicit = None
-    if log is not None:
-        explicit = log.server_args.get(role, {}).get("speculative-draft-quantization-explicitly-set")
-    inherited = explicit is not None and text_of(explicit.value) == "false"
-    quantization = args.get("speculative-draft-model-quantization")
-    if quantization is not None and not inherited:
-        yield from _quantized(quantization, shipped)
-    for name in ("speculative-draft-kv-cache-dtype", "speculative-draft-model-kv-cache-dtype"):
-        if name in args:
-            yield from _cache(args[name], args.get("kv-cache-dtype"))
+    if _explicit(args, role, log):
+        yield from _quantized(args["speculative-draft-model-quantization"], shipped)
+    if "speculative-draft-kv-cache-dtype" in args:
+        yield from _cache(args["speculative-draft-kv-cache-dtype"], args.get("kv-cache-dtype"))
     for name in ("speculative-draft-model-dtype", "dtype"):
         if name in args:
             yield from _dtype(args[name], args[name].text, shipped)
+
+
+def _explicit(args: Mapping[str, Effective], role: str, log: JobLogRecord | None) -> bool:
+    """True where somebody gave the draft a quantization; an inherited one only repeats the target's."""
+    if "speculative-draft-model-quantization" not in args:
+        return False
+    printed = {} if log is None else log.server_args.get(role, {})
+    said = printed.get("speculative-draft-quantization-explicitly-set")
+    if said is not None:
+        return text_of(said.value) == "true"
+    target = args.get("quantization")
+    own = args["speculative-draft-model-quantization"]
+    return own.setting is not None or target is None or target.text != own.text
 
 
 def _vllm(args: Mapping[str, Effective], shipped: ShippedPrecision) -> Iterator[Lowering]:

@@ -5,7 +5,7 @@ Invariants: a point without a readable recipe or log is never skipped: it raises
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from app.facts.effective import Effective, logs_of
@@ -29,9 +29,23 @@ def recipe_of(point: Point) -> EffectiveRecipe:
     raise cannot_verify(f"the launch script of {point.key} {point.label}", "its commands could not be evaluated")
 
 
-def labels(points: Iterable[Point]) -> str:
-    """Short names of points for a sentence: `c1, c2 and 9 more`."""
-    return listed([point.label for point in points])
+def labels(points: Iterable[Point], among: Sequence[Point] = ()) -> str:
+    """Short names of points for a sentence: `c1, c2 and 9 more`; `c1-c8` where they are neighbours in `among`."""
+    named = [point.label for point in points]
+    order = [point.label for point in among]
+    if len(named) > 2 and named[0] in order:
+        start = order.index(named[0])
+        if order[start : start + len(named)] == named:
+            return f"{named[0]}-{named[-1]}"
+    return listed(named)
+
+
+def told(said: Mapping[str, Sequence[Point]], among: Sequence[Point]) -> str:
+    """Statements and the points that each holds for: `A (c1-c8); B (c10-c32)`, `A, all 11 points`."""
+    if len(said) == 1:
+        text, points = next(iter(said.items()))
+        return f"{text}, all {len(points)} points" if len(points) > 1 else f"{text} ({points[0].label})"
+    return "; ".join(f"{text} ({labels(points, among)})" for text, points in said.items())
 
 
 def one_log(point: Point, logs: Iterable[JobLogRecord]) -> JobLogRecord | None:
