@@ -128,7 +128,7 @@ def answers(asks: Iterable[Ask], outcomes: Mapping[str, Outcome]) -> tuple[Line,
     settled: set[str] = set()
     for ask in sorted(asks, key=lambda one: (one.remark.created_at, one.remark.id, one.command.line), reverse=True):
         outcome = outcomes.get(ask.key)
-        if outcome is None or ask.command.name in settled:
+        if outcome is None or (ask.command.name in settled and outcome.code != "reuse-superseded"):
             continue
         if outcome.accepted:
             settled.add(ask.command.name)

@@ -23,7 +23,7 @@ STAGING = "staging"
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}|\[bot\])*")
 _DATE = re.compile(r"20[0-9]{2}-[01][0-9]-[0-3][0-9]", re.ASCII)
 _NUMBER = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
-_RANK = {"asked": 0, "started": 1, "succeeded": 2, "failed": 2}
+_RANK = {"asked": 0, "sent": 1, "started": 2, "succeeded": 3, "failed": 3}
 
 
 @dataclass
@@ -39,7 +39,7 @@ def staging(view: View, asks: Iterable[Ask]) -> Staging:
         if not _is_request(view, ask):
             continue
         shown = view.state.own_comment(STAGING, ask.key)
-        if shown is not None:
+        if shown is not None and shown.payload.get("state") != "asked":
             found.outcomes[ask.key] = Outcome(True)
             found.actions += _callbacks(view, shown)
             continue
