@@ -49,7 +49,7 @@ class Curve:
 
 def read_curve(path: str, content: bytes, sha: str = "") -> Curve:
     """The curve of one file. Raises RejectedInput for several models, bad lengths and values outside [1, K + 1]."""
-    root = read_document(path, content, sha, any_keys=True)
+    root = read_document(path, content, sha)
     models = mapping_of(path, root, "A golden curve", sha)
     start = FileLine(path, root.line, 0, sha)
     if len(models) != 1:
@@ -61,7 +61,7 @@ def read_curve(path: str, content: bytes, sha: str = "") -> Curve:
         if mode not in THINKING_MODES:
             where = FileLine(path, lengths.line, lengths.column, sha)
             raise reject(where, "The thinking modes are thinking_on and thinking_off.", mode, "Correct the name.")
-        by_length = mapping_of(path, lengths, mode, sha)
+        by_length = mapping_of(path, lengths, mode, sha, any_keys=True)
         cells[mode] = {_length(path, key, node, sha): _cell(path, key, node, sha) for key, node in by_length.items()}
     run = _RUN.search(content)
     return Curve(path, str(model), cells, start, run.group().decode() if run else "")
@@ -77,7 +77,7 @@ def _length(path: str, key: object, node: Node, sha: str) -> int:
 def _cell(path: str, key: object, node: Node, sha: str) -> Cell:
     where = FileLine(path, node.line, node.column, sha)
     try:
-        value = Decimal(node.text or "")
+        value = Decimal(str(node.value))
     except InvalidOperation:
         value = Decimal("NaN")
     if isinstance(node.value, bool) or not value.is_finite():

@@ -1,6 +1,7 @@
 """Purpose: what both recipe schemas have in common: nodes of one variant turned into settings that know their line.
 
-Invariants: a null is an absent setting. Environment values are the text of the file: `'1'` and `1` are both "1".
+Invariants: a null is an absent setting. Environment values are text: `'1'` and `1` are both "1"; true and false, which
+have no text of their own in YAML, are refused.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Shape:
             return ""
         if isinstance(node.value, (dict, list)):
             raise reject(self.at(node), f"{key} must be a string.", plain(node), f"Write {key}: <text>.")
-        return node.text if node.text is not None else str(node.value)
+        return str(node.value)
 
     def count(self, parent: Mapping[str, Node], key: str, words: Mapping[str, int] | None = None) -> int | None:
         """A whole number >= 0, None where it is absent. `words` are texts that stand for a number."""
@@ -72,10 +73,10 @@ class Shape:
         for name, node in self.mapping(parent, key).items():
             if node.value is None:
                 continue
-            if isinstance(node.value, (dict, list)):
+            if isinstance(node.value, (dict, list, bool)):
                 rule = "An environment value must be text."
                 raise reject(self.at(node), rule, f"{name}: {plain(node)}", "Put the value in quotes.")
-            found[name] = Setting(node.text if node.text is not None else str(node.value), self.at(node))
+            found[name] = Setting(str(node.value), self.at(node))
         return found
 
     def args(self, engine: str, nodes: Mapping[str, Node]) -> dict[str, Setting]:

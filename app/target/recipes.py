@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from app.target.binding import bind, bound
 from app.target.recipe import EffectiveRecipe, Unbound
 from app.target.recipe_august import read_august
-from app.target.recipe_document import Node, merged, of_file, read_document
+from app.target.recipe_document import Node, merged, of_file, read_document, read_whole
 from app.target.recipe_october import read_october
 from app.target.recipe_shape import Shape
 from app.target.recipe_variants import Variant, is_bundle, variants
-from app.target.source import FileLine, reject
+from app.target.source import FileLine, RejectedInput, reject
 from app.target.tree import Layout, Tree
 
 AGENTIC = "agentic-coding"
@@ -45,12 +46,15 @@ def fragment_path(layout: Layout, path: str, scenario: str = "") -> str:
     return f"{layout.fragments}{kind}-{'multi' if '/multi_node/' in path else 'single'}.yaml"
 
 
-def read_recipe(tree: Tree, path: str, selector: str = "", scenario: str = "") -> tuple[EffectiveRecipe, ...]:
+def read_recipe(
+    tree: Tree, path: str, selector: str = "", scenario: str = "", *, lenient: bool = False
+) -> tuple[EffectiveRecipe, ...]:
     """All candidates of a recipe file, or the variants that `selector` names, each after all merges.
 
     `scenario` (agentic-coding, fixed-seq-len) chooses the shared fragment; without it the path does. Raises
     RejectedInput with file and line for anything wrong, also for a file that is not there, and NotRecorded for a
-    file that was not gathered.
+    file that was not gathered. `lenient` reads what was launched before anyone checked: a doubled key counts as the
+    harness reads it (the last one) and is told in `notes`.
     """
     content = tree.read(path)
     if content is None:
@@ -59,19 +63,39 @@ def read_recipe(tree: Tree, path: str, selector: str = "", scenario: str = "") -
     fragment = fragment_path(tree.layout, path, scenario)
     below = tree.read(fragment) if fragment else None
     agentic = (scenario or scenario_of_path(path)) == AGENTIC
-    return _read(path, tree.revision, content, selector, fragment if below is not None else "", below or b"", agentic)
+    shared = (fragment, below) if below is not None else ("", b"")
+    return _read(path, tree.revision, content, selector, shared, agentic, lenient)
 
 
 @lru_cache(maxsize=1024)
 def _read(
-    path: str, sha: str, content: bytes, selector: str, fragment: str, below: bytes, agentic: bool
+    path: str, sha: str, content: bytes, selector: str, fragment: tuple[str, bytes], agentic: bool, lenient: bool
 ) -> tuple[EffectiveRecipe, ...]:
-    document = read_document(path, content, sha)
-    found = variants(path, document, selector, sha)
+    document = read_whole(path, content, sha)
+    if document.doubled and not lenient:
+        raise RejectedInput(list(document.doubled))
     shape = Shape(path, sha)
-    base = document.value.get("base") if is_bundle(document) else None
-    shared = of_file(read_document(fragment, below, sha), fragment) if fragment else None
-    return tuple(_effective(shape, variant, base, shared, agentic) for variant in found)
+    _check_keys(shape, document.root)
+    found = variants(path, document.root, selector, sha)
+    base = document.root.value.get("base") if is_bundle(document.root) else None
+    shared = of_file(read_document(fragment[0], fragment[1], sha), fragment[0]) if fragment[0] else None
+    notes = tuple(str(problem) for problem in document.doubled)
+    recipes = (_effective(shape, variant, base, shared, agentic) for variant in found)
+    return tuple(replace(recipe, notes=notes) if notes else recipe for recipe in recipes)
+
+
+def _check_keys(shape: Shape, root: Node) -> None:
+    """Every key of a recipe is a string: flags, variables and names are texts."""
+    pending = [root]
+    while pending:
+        value = pending.pop().value
+        if isinstance(value, dict):
+            for key, child in value.items():
+                if not isinstance(key, str):
+                    raise reject(shape.at(child), "A key must be a string.", key, "Put the key in quotes.", 1)
+            pending.extend(value.values())
+        elif isinstance(value, list):
+            pending.extend(value)
 
 
 def _effective(

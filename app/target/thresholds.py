@@ -72,7 +72,7 @@ def _block(path: str, block: Node | None, name: str, origin: Origin, sha: str) -
 def _bar(path: str, node: Node, origin: Origin, sha: str) -> Threshold:
     where = FileLine(path, node.line, node.column, sha)
     try:
-        value = Decimal(node.text or "")
+        value = Decimal(str(node.value))
     except InvalidOperation:
         value = Decimal("NaN")
     if isinstance(node.value, bool) or not value.is_finite() or not 0 <= value <= 1:

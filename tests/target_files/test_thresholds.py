@@ -12,9 +12,9 @@ from app.target.thresholds import Origin, Thresholds
 FILE = b"default:\n  gsm8k: 0.90\n  ruler_lite: 0.0\nmodels:\n  glm5:\n    gsm8k: 0.94\n"
 
 LOOKUPS = [
-    ("a model's own bar", "glm5", "gsm8k", "0.94", Origin.EXACT, "t.yaml:6:12"),
-    ("prefixes match exactly", "glm5.2", "gsm8k", "0.90", Origin.DEFAULT, "t.yaml:2:10"),
-    ("a bar of 0 counts", "glm5", "ruler_lite", "0.0", Origin.DEFAULT, "t.yaml:3:15"),
+    ("a model's own bar", "glm5", "gsm8k", "0.94", Origin.EXACT, "t.yaml:6:5"),
+    ("prefixes match exactly", "glm5.2", "gsm8k", "0.90", Origin.DEFAULT, "t.yaml:2:3"),
+    ("a bar of 0 counts", "glm5", "ruler_lite", "0.0", Origin.DEFAULT, "t.yaml:3:3"),
     ("a task without a bar", "glm5", "other", "0.85", Origin.FALLBACK, "t.yaml:1"),
 ]
 

@@ -73,7 +73,7 @@ def test_a_curve_that_cannot_be_named_is_refused(prefix: str, speculation: Specu
 def test_a_value_comes_with_its_line_and_the_source_run() -> None:
     curve = read_curve("c.yaml", CURVE, "abc")
     cell = acceptance_length(curve, "thinking_on", 7)
-    assert (cell.value, str(cell.where), cell.where.sha) == (Decimal("4.05"), "c.yaml:5:8", "abc")
+    assert (cell.value, str(cell.where), cell.where.sha) == (Decimal("4.05"), "c.yaml:5:5", "abc")
     assert curve.source_run == "https://github.com/SemiAnalysisAI/InferenceX/actions/runs/12"
     assert curve.model == "muse-spark-open-816b-a42b-nvfp4"
 

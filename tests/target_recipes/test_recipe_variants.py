@@ -93,7 +93,7 @@ def test_a_shared_fragment_stands_below_the_recipe_and_names_its_own_file() -> N
     tree = tree_of(recipe=BUNDLE, fragment=fragment)
     recipe = read_recipe(tree, SINGLE, "override_b")[0]
     assert recipe.benchmark["type"].value == "custom"
-    assert str(recipe.benchmark["type"].where) == "inferencex-e2e/configs/srt-recipes/agentic-single.yaml:2:9"
+    assert str(recipe.benchmark["type"].where) == "inferencex-e2e/configs/srt-recipes/agentic-single.yaml:2:3"
     own = BUNDLE.replace("benchmark: {env", "benchmark: {type: mine, env")
     assert read_recipe(tree_of(recipe=own, fragment=fragment), SINGLE)[-1].benchmark["type"].value == "mine"
 
@@ -120,6 +120,9 @@ REJECTED = [
     ("a flag spelled twice with two values", PLAIN.replace("size: 1", "size: 1, tp-size: 2"), "", "set twice"),
     ("a number of GPUs that is none", PLAIN.replace("agg: {", "agg: {gpus: four, "), "", "whole number"),
     ("an environment value that is a list", PLAIN.replace("agg: {", "agg: {env: {A: [1]}, "), "", "must be text"),
+    ("an environment value that is true", PLAIN.replace("agg: {", "agg: {env: {A: true}, "), "", "must be text"),
+    ("a key that is no string", PLAIN.replace("size: 1", "size: 1, 8: 2"), "", "must be a string"),
+    ("a doubled key", PLAIN.replace("size: 1", "size: 1, tensor-parallel-size: 2"), "", "once in a mapping"),
     ("a setup script that is a number", PLAIN + "setup_script: 3\n", "", "file name"),
     ("a fragment that writes the model path", PLAIN + "model: {precision: fp4}\n", "", "planner decides"),
     ("a fragment that writes the result folder", PLAIN + "benchmark: {env: {RESULT_DIR: /x}}\n", "", "RESULT_DIR"),
@@ -144,3 +147,10 @@ def test_a_malformed_recipe_is_told_with_file_and_line(text: str, selector: str,
 def test_a_recipe_that_is_not_there_is_told() -> None:
     with pytest.raises(RejectedInput, match="not in the repository"):
         read_recipe(tree_of(), SINGLE)
+
+
+def test_a_doubled_key_of_an_old_file_counts_as_the_harness_reads_it_and_is_told() -> None:
+    text = PLAIN.replace("size: 1", "size: 1, tensor-parallel-size: 2")
+    (recipe,) = read_recipe(tree_of(recipe=text), SINGLE, lenient=True)
+    assert recipe.roles["agg"].arg("tensor-parallel-size") == 2
+    assert "once in a mapping" in recipe.notes[0]
