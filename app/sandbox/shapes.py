@@ -82,6 +82,7 @@ FULL_REPOSITORY: Json = {
     "stargazers_count": 0,
     "watchers": 0,
     "watchers_count": 0,
+    "has_discussions": False,
     "has_downloads": True,
     "has_issues": True,
     "has_pages": False,
@@ -110,6 +111,14 @@ def user(world: World, login: str) -> Json:
         "site_admin": False,
         **{name: url + part for name, part in USER_PARTS.items()},
     }
+
+
+def profile(world: World, login: str) -> Json:
+    """A user with the profile, as the user endpoints show it."""
+    blank = dict.fromkeys(("name", "company", "blog", "location", "email", "hireable", "bio"))
+    counts = dict.fromkeys(("public_repos", "public_gists", "followers", "following"), 0)
+    times = {"created_at": "2025-01-01T00:00:00Z", "updated_at": "2025-01-01T00:00:00Z"}
+    return user(world, login) | blank | counts | times
 
 
 def repository(world: World, repo: Repository) -> Json:
@@ -143,7 +152,7 @@ def label(world: World, repo: Repository, name: str) -> Json:
         "node_id": f"LA_{number}",
         "url": f"{world.api_url}/repos/{repo.full_name}/labels/{name}",
         "name": name,
-        "description": None,
+        "description": "",
         "color": "ededed",
         "default": False,
     }

@@ -121,14 +121,14 @@ def team_members(call: Call) -> Answer:
 def me(call: Call) -> Answer:
     if not call.login:
         raise Refused(401, "Requires authentication")
-    return Answer(shapes.user(call.world, call.login))
+    return Answer(shapes.profile(call.world, call.login))
 
 
 @route("GET", "/users/{login}")
 def user(call: Call) -> Answer:
     if call.parts["login"] not in call.world.users:
         raise not_found()
-    return Answer(shapes.user(call.world, call.parts["login"]))
+    return Answer(shapes.profile(call.world, call.parts["login"]))
 
 
 @route("GET", "/rate_limit")

@@ -17,7 +17,7 @@ DIFF_FILES = 300
 
 @route("GET", R)
 def repository(call: Call) -> Answer:
-    return Answer(shapes.repository(call.world, call.repo()))
+    return Answer(shapes.repository(call.world, call.repo()) | {"network_count": 0, "subscribers_count": 0})
 
 
 @route("GET", R + "/branches")
@@ -40,7 +40,10 @@ def branch(call: Call) -> Answer:
     if sha is None:
         raise Refused(404, "Branch not found")
     shown = shapes_runs.commit(call.world, repo, repo.git.commits[sha])
-    return Answer({"name": call.parts["branch"], "commit": shown, "protected": False})
+    url = f"{call.world.api_url}{call.path}"
+    links = {"self": url, "html": f"{call.world.web}/{repo.full_name}/tree/{call.parts['branch']}"}
+    protection = {"protected": False, "protection": {}, "protection_url": f"{url}/protection"}
+    return Answer({"name": call.parts["branch"], "commit": shown, "_links": links, **protection})
 
 
 @route("GET", R + "/git/ref/{ref:path}")
