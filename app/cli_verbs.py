@@ -171,6 +171,6 @@ def serve(
     port: Annotated[int, typer.Option(help="Port.")] = 8080,
 ) -> int:
     """Run the service. Settings come from SWEEPGATE_ variables (docs/operations.md)."""
-    from app.main import serve as serve_service
+    from app.wiring import serve as serve_service
 
     return serve_service(host, port)

@@ -8,8 +8,9 @@ each with its own outcome. One source that fails never stops the others: it is r
     round 3  files that the masters name (recipes); files at the measured and the signed commit
     round 4  outside hosts: upstream recipe (named by the sign-off), draft checkpoints (named by recipes), overview
 
-Invariants: SHAs are frozen by the first read. Only sources that an applicable check needs are asked of outside hosts.
-Tokens never enter a record. The bundle's content does not depend on the order in which answers arrive.
+Invariants: comments of bots, our own included, are never evidence. SHAs are frozen by the first read. Outside hosts are
+asked only for what an applicable check needs. Tokens never enter a record. The bundle's content does not depend on the
+order in which answers arrive.
 Accepted race: comments and runs that appear while gathering are not seen; the next verdict sees them.
 """
 
@@ -142,7 +143,8 @@ def _put_state(gathering: _Gathering) -> None:
     state = gathering.state
     gathering.put("pull_request", state.pull_request)
     gathering.put("commits", state.commits)
-    gathering.put("comments", state.comments)
+    people = [comment for comment in state.comments if comment["author"]["type"] != "Bot"]
+    gathering.put("comments", people)
     gathering.put("labels", state.labels)
 
 
@@ -150,7 +152,7 @@ def _choose_sign_off(gathering: _Gathering) -> None:
     """The asked-for sign-off, else the newest live one."""
     from app.facts.records import CommentRecord
 
-    comments = [CommentRecord.model_validate(raw) for raw in gathering.state.comments]
+    comments = [CommentRecord.model_validate(raw) for raw in gathering.sources["comments"]]
     signed = [comment for comment in comments if is_sign_off(comment)]
     asked = gathering.request.sign_off
     if asked is not None:
@@ -183,7 +185,7 @@ def _people(gathering: _Gathering) -> list[str]:
     from app.facts.records import CommentRecord
 
     people: dict[str, None] = {}
-    for raw in gathering.state.comments:
+    for raw in gathering.sources["comments"]:
         comment = CommentRecord.model_validate(raw)
         if comment.author.is_bot:
             continue
@@ -206,7 +208,7 @@ def _pinned(gathering: _Gathering) -> tuple[int, ...]:
     from app.commands import parse
 
     found: dict[int, None] = {}
-    for raw in gathering.state.comments:
+    for raw in gathering.sources["comments"]:
         for command in parse(raw["body"], kind=raw["kind"]):
             if command.run_id is not None:
                 found.setdefault(command.run_id)
@@ -240,7 +242,7 @@ def _first_files(gathering: _Gathering, reads: Reads) -> None:
 
 
 def _signed_time(gathering: _Gathering) -> str:
-    for raw in gathering.state.comments:
+    for raw in gathering.sources["comments"]:
         if (raw["kind"], raw["id"]) == (gathering.sign_off.get("kind"), gathering.sign_off.get("id")):
             from app.facts.records import CommentRecord
 

@@ -53,8 +53,8 @@ def verify_command(request: VerifyRequest) -> int:
         print(error, file=sys.stderr)
         return EXIT_USAGE
     sys.stdout.write(_renderer(request.output)(verdict))
-    for error in verdict.internal_errors:
-        print(error.splitlines()[0], file=sys.stderr)
+    for fault in verdict.internal_errors:
+        print(fault.splitlines()[0], file=sys.stderr)
     if request.timings:
         print(f"evidence {1000 * (loaded - started):.1f} ms", file=sys.stderr)
         print(f"checks {1000 * (judged - loaded):.1f} ms", file=sys.stderr)
@@ -99,9 +99,12 @@ def _bundle(request: VerifyRequest, policy: Policy | None) -> Bundle:
     match = _PULL_REQUEST.match(request.pull_request)
     if match is None:
         raise UnreadableInput(f"--pr {request.pull_request}: expected OWNER/REPO#N, such as octo/bench#12.")
-    from app.verdict.gather import gather_from_environment
+    from app.verdict.gather import CannotGather, gather_from_environment
 
-    bundle = gather_from_environment(match[1], int(match[2]), request.sign_off, policy)
+    try:
+        bundle = gather_from_environment(match[1], int(match[2]), request.sign_off, policy)
+    except CannotGather as gone:
+        raise UnreadableInput(str(gone)) from None
     if request.record is not None:
         write_bundle(bundle, request.record)
     return bundle

@@ -1,0 +1,106 @@
+"""Purpose: joins the rooms for a real process: hosts and credentials from the settings, the verdict, the service.
+
+`app.main` builds the application from rooms; this module builds the rooms. The demo and the tests call `rooms_for`
+with the stand-in's addresses, so that they run exactly what production runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from app.decide.state import Measurement, Person, PullState
+from app.effects.context import Links
+from app.effects.verification import Verification
+from app.flows.access import GitHubAccess
+from app.github.apps import Installations, with_token
+from app.github.client import GitHub
+from app.github.counter import CallCounter
+from app.github.evidence import EvidenceReads
+from app.github.hosts import Hosts
+from app.settings import Settings
+from app.verdict.measurement import measure
+from app.verdict.policies import policy_of_default_branch
+
+if TYPE_CHECKING:
+    from app.main import Rooms
+
+
+def today() -> date:
+    """The review date of a verdict that is made now: the UTC day."""
+    return datetime.now(UTC).date()
+
+
+def client_of(settings: Settings, hosts: Hosts) -> tuple[Callable[[str], GitHub], Person]:
+    """The client of each repository, and who we are on GitHub. Reads our identity once."""
+    if settings.app_id and settings.app_private_key.get_secret_value():
+        installations = Installations(hosts, str(settings.app_id), settings.app_private_key)
+        bot = installations.identity().bot
+        return installations.of, Person(bot.id, bot.login, True)
+    client = with_token(hosts, settings.github_token)
+    node = client.transport.get("/user").json()
+    return (lambda _repository: client), Person(int(node["id"]), str(node["login"]), True)
+
+
+def rooms_for(
+    settings: Settings,
+    hosts: Hosts,
+    *,
+    review_day: Callable[[], date] = today,
+    records: Path | None = None,
+    counters: list[CallCounter] | None = None,
+) -> Rooms:
+    """The rooms of one process. `counters` gets the call counter of each verification (the demo shows them)."""
+    from app.main import Rooms
+
+    clients, bot = client_of(settings, hosts)
+    access = GitHubAccess(clients, bot)
+
+    def reads_of(repository: str) -> EvidenceReads:
+        counter = CallCounter()
+        if counters is not None:
+            counters.append(counter)
+        return EvidenceReads(access.client(repository).counted(counter))
+
+    def policy_of(repository: str, content: bytes | None) -> object:
+        return policy_of_default_branch(content, repository=repository)
+
+    def same_measurement(state: PullState, sha: str) -> Measurement:
+        return measure(reads_of(state.ref.repository), state.ref.repository, state.merge_base, state.head_sha, sha)
+
+    verification = Verification(reads_of, policy_of, review_day, records)  # type: ignore[arg-type]
+    return Rooms(access, verification, same_measurement, Links(web=settings.github_web_url))
+
+
+def read_settings() -> Settings | None:
+    """Settings from the environment; None (with one line for each fault on stderr) where a value is wrong."""
+    try:
+        return Settings()
+    except ValidationError as errors:
+        for error in errors.errors():
+            name = "SWEEPGATE_" + "_".join(str(part) for part in error["loc"]).upper()
+            print(f"{name}: {error['msg']}. Set it as docs/operations.md shows.", file=sys.stderr)
+        return None
+
+
+def serve(host: str, port: int) -> int:
+    """Run the service until it is stopped. 2 where the settings do not suffice."""
+    settings = read_settings()
+    if settings is None:
+        return 2
+    missing = settings.missing()
+    if missing:
+        print(f"Missing settings: {', '.join(missing)}. Set them as docs/operations.md shows.", file=sys.stderr)
+        return 2
+    import uvicorn
+
+    from app.main import create_app
+
+    hosts = Hosts(api=settings.github_url.rstrip("/"))
+    uvicorn.run(create_app(settings, rooms_for(settings, hosts)), host=host, port=port, access_log=False)
+    return 0
