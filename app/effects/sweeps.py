@@ -22,8 +22,11 @@ def dispatch(action: DispatchSweep, context: Context) -> None:
     inputs = {
         "pr": str(state.ref.number),
         "head_sha": action.head_sha,
+        "short_sha": action.head_sha[:12],
         "base_sha": action.base_sha,
         "sweep_key": action.sweep_key,
+        "label": action.label,
+        "modifiers": " ".join(action.modifiers),
     }
 
     def find() -> str | None:
