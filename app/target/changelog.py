@@ -17,6 +17,7 @@ from app.target.source import FileLine, Problem, RejectedInput, reject
 from app.target.tree import Tree
 from app.target.yaml_blocks import Block, read_blocks
 
+REPOSITORY: Final = "SemiAnalysisAI/InferenceX"
 SCENARIOS: Final = ("fixed-seq-len", "agentic-coding")
 _FLAGS: Final = ("evals-only", "all-evals", "no-evals", "append-only")
 _LISTS: Final = ("config-keys", "description")
