@@ -19,7 +19,7 @@ from app.launch.acceptance import Acceptance, golden, with_acceptance
 from app.launch.errors import LaunchError
 from app.launch.row import LaunchRow
 from app.launch.schedulers import Job, Local, Scheduler, Slurm, sbatch, srtctl
-from app.launch.script import Body, flags_of, render
+from app.launch.script import PORT_MARK, Body, flags_of, render
 from app.launch.site import Cluster, LaunchPolicy, Site, cluster_of, read_policy
 from app.launch.workspace import Folder, check_checkout, check_disk, tree_of
 from app.target.recipe import EffectiveRecipe, Unbound
@@ -49,7 +49,6 @@ class Options:
     run_id: str = ""
     attempt: int = 1
     thinking: str = "thinking_on"
-    port: int = 8888
     keep: Path | None = None
 
 
@@ -225,7 +224,7 @@ def render_script(
     if command is None or not str(command.value).strip():
         raise LaunchError("bad-recipe", f"{recipe.path} has no benchmark.command.", "State the client's command.")
     args, server_env = _role_mappings(raw, recipe, "agg")
-    patterns = {"model": env["MODEL"], "port": str(options.port), "image": env["IMAGE"]}
+    patterns = {"model": env["MODEL"], "port": PORT_MARK, "image": env["IMAGE"]}
     server = [part.format_map(patterns) for part in engine.command] + flags_of(args)
     container = [part.format_map({**patterns, "workspace": str(options.checkout)}) for part in site.container]
     exported = {**env, **{str(name): str(value) for name, value in server_env.items()}}
@@ -238,7 +237,6 @@ def render_script(
         ready_path=engine.ready,
         ready_seconds=int(site.limits.ready_minutes * 60),
         benchmark=" ".join([*container, str(command.value).replace(site.workspace, str(options.checkout))]),
-        port=options.port,
     )
     return render(body)
 

@@ -4,7 +4,8 @@ Pure: builds text. Every value is quoted by shlex; nothing of a row or recipe re
 recipe's own `benchmark.command`, which is the measured submission.
 
 Invariants: the script ends its server on every exit and gives the client's exit code; each phase says one line with a
-fixed prefix (`sweepgate:`), which triage and readers look for. A server that never answers is exit 70.
+fixed prefix (`sweepgate:`), which triage and readers look for. A server that never answers is exit 70. The port is
+chosen on the node that runs the server, because only there it is known to be free.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NOT_READY = 70
+PORT_MARK = "SWEEPGATE_PORT_MARK"
 
 _BODY = """\
 #!/bin/bash
@@ -23,6 +25,10 @@ _BODY = """\
 set -uo pipefail
 cd {folder}
 {exports}
+if [ -z "${{PORT:-}}" ]; then
+  PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+fi
+export PORT
 echo "sweepgate: job on $(hostname) starts"
 server=0
 end_server() {{ [ "$server" -gt 0 ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; }}
@@ -62,7 +68,7 @@ _PROBE = (
 
 @dataclass(frozen=True)
 class Body:
-    """What the script runs. `environment` is exported; `server` is an argument vector without the port."""
+    """What the script runs. `environment` is exported; PORT_MARK in `server` stands for the free port of the node."""
 
     folder: str
     environment: Mapping[str, str]
@@ -71,7 +77,6 @@ class Body:
     ready_path: str
     ready_seconds: int
     benchmark: str
-    port: int
 
 
 def flags_of(args: Mapping[str, Any]) -> list[str]:
@@ -96,12 +101,12 @@ def flags_of(args: Mapping[str, Any]) -> list[str]:
 
 
 def render(body: Body) -> str:
-    """The script. Port and readiness path are exported as PORT and READY_PATH."""
-    exported = {**body.environment, "PORT": str(body.port), "READY_PATH": body.ready_path}
+    """The script. Port and readiness path are exported as PORT and READY_PATH; a PORT of the recipe's own is kept."""
+    exported = {**body.environment, "READY_PATH": body.ready_path}
     return _BODY.format(
         folder=shlex.quote(body.folder),
         exports="\n".join(f"export {name}={shlex.quote(value)}" for name, value in sorted(exported.items())),
-        server_command=shlex.join(body.server),
+        server_command=shlex.join(body.server).replace(PORT_MARK, "$PORT"),
         server_log=shlex.quote(body.server_log),
         ready_seconds=body.ready_seconds,
         probe=_PROBE,
