@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+import structlog
 from rich.console import Console
 from rich.markdown import Markdown
 
@@ -52,7 +54,7 @@ class Performance:
 
 def play(stay: bool = False) -> int:
     """Play the story. `stay` leaves stand-in and service running and prints their addresses."""
-    logging.disable(logging.WARNING)
+    quieten()
     errors = Console(stderr=True)
     world = World()
     story = ReferenceStory(world)
@@ -69,6 +71,14 @@ def play(stay: bool = False) -> int:
         print(f"The story stopped: {late}. Run it again; set SWEEPGATE_DEBUG=1 to see the log.", file=sys.stderr)
         return 1
     return code
+
+
+def quieten() -> None:
+    """No log lines between the story's: they are for operators."""
+    if os.environ.get("SWEEPGATE_DEBUG"):
+        return
+    logging.disable(logging.CRITICAL)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 def perform(story: ReferenceStory, stage: Stage, progress: Callable[[str], None] = lambda _text: None) -> Performance:
@@ -109,10 +119,17 @@ def perform(story: ReferenceStory, stage: Stage, progress: Callable[[str], None]
         "reaction",
     )
     step("the code owner signs off", story.sign_off, said("Assessed commit:"), "verdict comment")
+    wait_for(lambda: check_run(story, "Sweepgate verdict"), "the check run")
     done.verdict = said("Assessed commit:")() or ""
     done.digests = sorted(folder.name for folder in stage.records.iterdir())
     done.requests = stage.counters[-1].requests if stage.counters else 0
     return done
+
+
+def check_run(story: ReferenceStory, name: str) -> bool:
+    """Whether the bot's check run of this name is there."""
+    with story.world.lock:
+        return any(run.name == name for run in story.repository.check_runs)
 
 
 def bot_comments(story: ReferenceStory) -> list[Comment]:
