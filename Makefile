@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup run test lint bench lock fuzz corpus clean
+.PHONY: setup run test lint bench docs example lock fuzz corpus crash clean
 setup: $(STAMP)
 
 $(STAMP): requirements-dev.lock pyproject.toml
@@ -27,6 +27,21 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m tests.bench
+
+docs: setup
+	$(BIN)/python docs/generate.py
+
+example: setup
+	$(BIN)/python -m app.demo.record
+
+fuzz: setup
+	$(BIN)/python -m tests.fuzz_readers --seconds 60
+
+corpus: setup
+	$(BIN)/python -m tests.corpus
+
+crash: setup
+	$(BIN)/python -m tests.crash
 
 lock:
 	$(BIN)/pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe -o requirements.lock pyproject.toml
