@@ -27,6 +27,7 @@ NO_RUN = "no sweep run counts"
 """Begins the reason where runs were read and none can be evidence: a finding, not missing evidence."""
 
 DISPATCH = "workflow_dispatch"
+_TITLE = re.compile(r"#(?P<number>\d{1,9}) @ (?P<sha>[0-9a-f]{7,40})\b")
 _FAMILY = re.compile(r"^(multi-node )?(agentic|agentic eval|eval|canary) /|^(single|multi)-node \S+ /")
 
 
@@ -119,8 +120,11 @@ class _Question:
             return f"it was dispatched on {run.head_branch}, not on {record.default_branch}"
         if self.pull.from_fork:
             return "the pull request comes from a fork: its runs are no evidence"
-        if not any(commit.sha in run.title for commit in self.pull.commits):
-            return "its title names no commit of this pull request"
+        named = _TITLE.search(run.title)
+        if named is None or int(named["number"]) != record.number:
+            return "its title does not name this pull request"
+        if not any(commit.sha.startswith(named["sha"]) for commit in self.pull.commits):
+            return f"its commit {named['sha'][:7]} is not in the pull request any more"
         return ""
 
     def rank(self, run: RunRecord) -> tuple[int, str, int]:

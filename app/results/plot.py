@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from app.results.frontier import Coverage, countable
+from app.results.curves import curves_of
+from app.results.frontier import Coverage, countable, coverage
 
 WIDTH, HEIGHT = 720, 320
 LEFT, RIGHT, TOP, BOTTOM = 72, 16, 40, 44
@@ -26,6 +27,11 @@ class Panel:
 
     points: Sequence[Any]
     coverage: Coverage
+
+
+def panels_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Panel, ...]:
+    """One panel for each curve of benchmark result rows."""
+    return tuple(Panel(curve.points, coverage(curve.key, curve.points)) for curve in curves_of(rows))
 
 
 def svg(panels: Iterable[Panel]) -> str:
@@ -44,10 +50,10 @@ def svg(panels: Iterable[Panel]) -> str:
 
 
 def _panel(panel: Panel) -> list[str]:
-    coverage = panel.coverage
-    count = f"{len(coverage.frontier)} of {coverage.measured_points} points on the frontier"
-    invalid = f", {coverage.invalid_points} do not count" if coverage.invalid_points else ""
-    parts = [f'<text x="{LEFT}" y="22" font-weight="bold">{_text(coverage.key)}</text>']
+    curve = panel.coverage
+    count = f"{len(curve.frontier)} of {curve.measured_points} points on the frontier"
+    invalid = f", {curve.invalid_points} do not count" if curve.invalid_points else ""
+    parts = [f'<text x="{LEFT}" y="22" font-weight="bold">{_text(curve.key)}</text>']
     parts.append(f'<text x="{WIDTH - RIGHT}" y="22" text-anchor="end">{count}{invalid}</text>')
     points = [point for point in panel.points if isinstance(point, Mapping) and countable(point)]
     if not points:
@@ -57,9 +63,9 @@ def _panel(panel: Panel) -> list[str]:
     parts += _axes(across, upward)
     for point in points:
         parts.append(_dot(across.at(point["x"]), upward.at(point["y"]), "#9aa5b1", point))
-    line = " ".join(f"{across.at(point['x']):.1f},{upward.at(point['y']):.1f}" for point in coverage.frontier)
+    line = " ".join(f"{across.at(point['x']):.1f},{upward.at(point['y']):.1f}" for point in curve.frontier)
     parts.append(f'<polyline points="{line}" fill="none" stroke="#0b66c3" stroke-width="2"/>')
-    for point in coverage.frontier:
+    for point in curve.frontier:
         parts.append(_dot(across.at(point["x"]), upward.at(point["y"]), "#0b66c3", point))
     return parts
 
