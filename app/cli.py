@@ -30,6 +30,7 @@ FAST_VERBS = {
     "artifacts": "app.cli_launch",
     "why": "app.cli_launch",
     "install": "app.cli_launch",
+    "sweep": "app.cli_sweep",
 }
 
 

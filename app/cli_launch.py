@@ -16,6 +16,13 @@ from typing import Any
 
 from app.target.source import RejectedInput
 
+AGGREGATES = {
+    "results": "results_bmk",
+    "evals": "eval_results_all",
+    "stats": "run-stats",
+    "events": "job_events",
+    "metadata": "changelog-metadata",
+}
 SHIPPED = Path(__file__).resolve().parents[1] / "configs"
 
 
@@ -43,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     collect.add_argument("folder", type=Path, metavar="DIR", help="one sub-folder for each artifact")
     collect.add_argument("--out", type=Path, help="where aggregates go (default: DIR)")
     collect.add_argument("--plan", type=Path, help="the planner's matrix, for changelog-metadata")
-    collect.add_argument("--only", choices=("results", "evals", "events"), help="only these aggregates")
+    collect.add_argument("--only", choices=tuple(AGGREGATES), help="only these aggregates")
     artifacts = verbs.add_parser("artifacts", help="validate a run's artifacts", allow_abbrev=False)
     artifacts.add_argument("what", choices=("check",))
     artifacts.add_argument("folder", type=Path, metavar="DIR", help="one sub-folder for each artifact")
@@ -110,6 +117,7 @@ def _launch(arguments: argparse.Namespace) -> int:
         attempt=int(attempt) if attempt.isdigit() else 1,
         thinking=env.get("THINKING_MODE") or "thinking_on",
         keep=Path(arguments.keep) if arguments.keep else None,
+        fast=env.get("AGENTX_FAST") == "true",
     )
     try:
         return launch(options)
@@ -129,12 +137,7 @@ def _collect(arguments: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         return _fail(f"{arguments.plan} is no readable plan: {error}. Give the JSON of `sweepgate plan`.")
     found = collect(artifacts, plan)
-    wanted = {
-        "results": ("results_bmk", "run-stats"),
-        "evals": ("eval_results_all",),
-        "events": ("job_events",),
-        None: ("results_bmk", "run-stats", "eval_results_all", "job_events", "changelog-metadata"),
-    }[arguments.only]
+    wanted = {AGGREGATES[arguments.only]} if arguments.only else set(AGGREGATES.values())
     files = {place: content for place, content in found.files.items() if place[0] in wanted}
     write_files(arguments.out or arguments.folder, files)
     for problem in found.problems:

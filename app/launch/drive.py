@@ -8,6 +8,7 @@ finished record in `out` submits nothing (idempotent re-run).
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import signal
 import sys
@@ -38,10 +39,10 @@ from app.launch.machine import (
     begin,
     step,
 )
-from app.launch.prepare import Options, Ready, prepare, read_policy_file
+from app.launch.prepare import RESULTS, Options, Ready, prepare, read_policy_file
 from app.launch.row import LaunchRow, read_row
 from app.launch.schedulers import Follower, Slurm
-from app.launch.stage import disk_error, stage
+from app.launch.stage import EVALS, disk_error, stage
 from app.launch.workspace import claim, runner_lock
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -253,6 +254,7 @@ def launch(options: Options) -> int:
     found = _reuse(options)
     if found is not None:
         say(f"{found['name']}: already finished in attempt {found['run_attempt']}; nothing is submitted")
+        _tell_workflow(options.out)
         return 0
     claim(options.out)
     record.reserve(options.out)
@@ -273,10 +275,24 @@ def _finish(driver: Driver, state: Launch) -> int:
     if not written:
         say("disk-full: job_event.json could not be written; the next line holds it. Free space on this runner.")
     print(record.one_line(value), flush=True)
+    _tell_workflow(options.out)
     if state.outcome == "success" and options.keep is not None and driver.row is not None:
         target = options.keep / f"{options.run_id or 'local'}-{driver.row.digest[:16]}"
         shutil.copytree(options.out, target, dirs_exist_ok=True)
     return state.exit_code
+
+
+def _tell_workflow(out: Path) -> None:
+    """Step outputs for the uploads: are there result rows, are there eval results?"""
+    target = os.environ.get("GITHUB_OUTPUT")
+    if not target:
+        return
+    there = {
+        "rows": any((out / RESULTS).glob("*.json")),
+        "evals": any(path.name.startswith("results") for path in (out / EVALS).rglob("*.json")),
+    }
+    with Path(target).open("a") as file:
+        file.writelines(f"{name}={str(value).lower()}\n" for name, value in there.items())
 
 
 def note_upload_failure(out: Path, artifact: str) -> int:

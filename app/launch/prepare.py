@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 
+from app.checkout.revisions import DirectoryFiles, directory_tree
 from app.launch.acceptance import Acceptance, golden, with_acceptance
 from app.launch.errors import LaunchError
 from app.launch.row import LaunchRow
 from app.launch.schedulers import Job, Local, Scheduler, Slurm, sbatch, srtctl
 from app.launch.script import PORT_MARK, Body, flags_of, render
 from app.launch.site import Cluster, LaunchPolicy, Site, cluster_of, read_policy
-from app.launch.workspace import Folder, check_checkout, check_disk, tree_of
+from app.launch.workspace import check_checkout, check_disk
 from app.target.recipe import EffectiveRecipe, Unbound
 from app.target.recipes import effective, recipe_reference
 from app.target.runners import read_runners
@@ -50,6 +51,7 @@ class Options:
     attempt: int = 1
     thinking: str = "thinking_on"
     keep: Path | None = None
+    fast: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def trusted_tree(options: Options, tree: Tree, sha: str) -> Tree:
     """Curves and thresholds of the target branch, with new curves of the measured checkout below them."""
     if options.trusted is None:
         return tree
-    files = _Over(Folder(options.trusted), Folder(options.checkout), tree.layout.golden_curves)
+    files = _Over(DirectoryFiles(str(options.trusted)), tree.files, tree.layout.golden_curves)
     return Tree(sha, files, complete=True, forced_layout=tree.layout)
 
 
@@ -129,8 +131,8 @@ def trusted_tree(options: Options, tree: Tree, sha: str) -> Tree:
 class _Over(Mapping[str, bytes]):
     """`first`, and below `prefix` what only `second` has."""
 
-    first: Folder
-    second: Folder
+    first: Mapping[str, bytes]
+    second: Mapping[str, bytes]
     prefix: str
 
     def __getitem__(self, path: str) -> bytes:
@@ -179,6 +181,7 @@ def environment_of(
         "RESULT_FILENAME": row.result_name,
         "RECIPE_FINGERPRINT": row.text("recipe-fingerprint"),
         "GITHUB_RUN_ID": options.run_id,
+        "AGENTX_FAST": str(options.fast).lower(),
     }
     names = {
         "TP": "tp", "EP_SIZE": "ep", "PP": "pp", "DCP_SIZE": "dcp-size", "PCP_SIZE": "pcp-size", "ISL": "isl",
@@ -275,7 +278,7 @@ def _job(row: LaunchRow, cluster: Cluster, site: Site, options: Options) -> Job:
 def prepare(row: LaunchRow, policy: LaunchPolicy, options: Options) -> Ready:
     """Check everything and write the files of the job. Raises LaunchError with the first thing that is wrong."""
     sha = check_checkout(options.checkout, options.sha)
-    tree = tree_of(options.checkout, sha)
+    tree = replace(directory_tree(str(options.checkout)), revision=sha)
     cluster, site = find_site(row, tree, policy, options)
     check_disk(options.work, site.least_free_gib)
     model = cluster.staged(row.text("model"), row.text("model-prefix"), row.text("precision"))

@@ -10,13 +10,11 @@ import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from app.launch.errors import LaunchError
-from app.target.tree import OCTOBER_ROOT, Layout, Tree
 
 GIT_SECONDS = 60
 GIB = 1024**3
@@ -96,31 +94,3 @@ def runner_lock(state: Path, runner: str) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-@dataclass(frozen=True)
-class Folder(Mapping[str, bytes]):
-    """The files of a directory by relative path, read when asked. Symbolic links that lead outside count as absent."""
-
-    root: Path
-
-    def __getitem__(self, path: str) -> bytes:
-        place = (self.root / path).resolve()
-        if not place.is_relative_to(self.root.resolve()) or not place.is_file():
-            raise KeyError(path)
-        return place.read_bytes()
-
-    def __iter__(self) -> Iterator[str]:
-        for folder, names, files in os.walk(self.root):
-            names[:] = sorted(name for name in names if name != ".git")
-            for name in sorted(files):
-                yield (Path(folder) / name).relative_to(self.root).as_posix()
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def tree_of(folder: Path, revision: str) -> Tree:
-    """A directory as a Tree; its layout is October where `inferencex-e2e/` stands in it."""
-    layout = Layout.OCTOBER if (folder / OCTOBER_ROOT).is_dir() else Layout.AUGUST
-    return Tree(revision, Folder(folder), complete=True, forced_layout=layout)
