@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from app.facts.base import Context, Fact, Facts, Missing
 from app.facts.log_facts import extract
 from app.facts.outside import DraftCheckpoint, DraftCheckpoints, OverviewPage, UpstreamRecipe, UpstreamRecipes
-from app.facts.records import Account, CheckpointRecord, CommentRecord, JobLogRecord, UpstreamRecord
+from app.facts.records import Account, CheckpointRecord, CommentRecord, JobLogRecord, LogValue, UpstreamRecord
 from app.facts.repository import GoldenCurves, HeadTree, MergeBaseTree, TargetTree
 from app.facts.sign_off import SignedComment, SignOff
 from app.facts.sweep import JobLogs
@@ -34,6 +34,7 @@ from checks.contract import CheckResult
 
 RECIPE = "inferencex-e2e/benchmarks/single_node/srt-slurm-recipes/musespark/sglang/gb200-fp4-mtp/agentic.yaml"
 MASTER = "inferencex-e2e/configs/nvidia-master.yaml"
+CHANGELOG = "inferencex-e2e/perf-changelog.yaml"
 CURVE = "inferencex-e2e/infx/golden_al_distribution/musespark_dflash.yaml"
 JSX = names.SNIPPET
 
@@ -108,6 +109,38 @@ class Story:
 
     def with_policy(self, **changes: Any) -> Story:
         self.policy = self.policy.model_copy(update=changes)
+        return self
+
+    @classmethod
+    def of(cls, key: str) -> Story:
+        """A story in which the only change is an appended changelog entry that names another key of the repository."""
+        story_ = cls(head=dict(files("base")), changed=(CHANGELOG,), logs=(), pages={}, checkpoint_files={})
+        entry = f"\n- config-keys:\n    - {key}\n  description:\n    - Again.\n  pr-link: XXX\n"
+        story_.head[CHANGELOG] += entry.encode()
+        return story_
+
+    def both(self, path: str, old: str, new: str, count: int = -1) -> Story:
+        """Replace text at head and base alike: a fact of old, not a change."""
+        return self.edit(path, old, new, count, base=True)
+
+    def add_log(self, name: str, **parts: Any) -> Story:
+        """A log of a job; plain texts become values in line 7."""
+        texts = {key: _values(value) for key, value in parts.items() if key in ("env", "versions", "refs")}
+        args = {role: _values(flags) for role, flags in parts.get("server_args", {}).items()}
+        listed = {key: tuple(map(_value, parts[key])) for key in ("loads", "images", "kv_caches") if key in parts}
+        plain = {key: parts[key] for key in ("requests", "missing", "problem") if key in parts}
+        record = JobLogRecord(
+            job_id=9_000 + len(self.logs),
+            run_id=names.RUN_ID,
+            job_name=name,
+            extractor="test",
+            lines=100,
+            **texts,
+            server_args=args,
+            **listed,
+            **plain,
+        )
+        self.logs = (*self.logs, record)
         return self
 
     @property
@@ -186,8 +219,13 @@ class Story:
         return result
 
 
+def _value(text: str) -> LogValue:
+    return LogValue(value=text, line=7)
+
+
+def _values(texts: dict[str, str]) -> dict[str, LogValue]:
+    return {name: _value(text) for name, text in texts.items()}
+
+
 def _named(log: JobLogRecord, job: str) -> bool:
     return log.job_name.endswith(job) or job in log.job_name.split(" / ", maxsplit=1)[0].split("|")
-
-
-__all__ = ["CURVE", "JSX", "MASTER", "RECIPE", "Story", "reference_logs", "replace"]
