@@ -74,6 +74,25 @@ def verify(
 
 
 @app.command()
+def preflight(
+    base: Annotated[str, typer.Option(help="Target branch; else origin/main or main.")] = "",
+    repo: Annotated[Path, typer.Option(help="A folder inside the checkout.")] = Path(),
+    output: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    day: Annotated[str, typer.Option("--date", help="Review date YYYY-MM-DD instead of today.")] = "",
+) -> int:
+    """Judge a local checkout before it is pushed, and say what will be asked for later."""
+    from app.verdict.preflight import preflight_command
+
+    if output not in ("text", "json"):
+        return _refuse(f"--format {output}: expected text or json.")
+    try:
+        review_date = date.fromisoformat(day) if day else None
+    except ValueError:
+        return _refuse(f"--date {day}: expected YYYY-MM-DD.")
+    return preflight_command(repo, base, output, review_date)
+
+
+@app.command()
 def explain(number: Annotated[int, typer.Argument(help="Check number, 0-17.")]) -> int:
     """Print a check's rule, when it passes and fails, and how to fix it."""
     from app.verdict.explain import explain_text

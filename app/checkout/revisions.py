@@ -178,6 +178,23 @@ def changed_paths(repository: str, base: str, head: str) -> tuple[str, ...]:
     return tuple(path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path)
 
 
+def merge_base(repository: str, one: str, other: str) -> str:
+    """SHA of the newest common commit. Raises Unreadable where there is none."""
+    return _git(repository, "merge-base", one, other, check=True).decode().strip()
+
+
+def top_folder(folder: str) -> str:
+    """Root of the work tree that a folder is in. Raises Unreadable outside one."""
+    return _git(folder, "rev-parse", "--show-toplevel", check=True).decode(errors="surrogateescape").strip()
+
+
+def worktree_changes(repository: str, base: str) -> tuple[str, ...]:
+    """Paths of the work tree that differ from a commit: committed, staged, edited and new ones; of renames both."""
+    tracked = _git(repository, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "--", check=True)
+    new = _git(repository, "ls-files", "--others", "--exclude-standard", "-z", check=True)
+    return tuple(sorted({path.decode(errors="surrogateescape") for path in (tracked + new).split(b"\0") if path}))
+
+
 def text_diff(before: bytes, after: bytes) -> tuple[Added, Added]:
     """(added, deleted) lines of git's line diff with their numbers, as the incumbent reads them.
 

@@ -15,10 +15,9 @@ from app.decide.state import Person
 from app.effects.github import GitHubReader, GitHubWriter, Memory, translated
 from app.github.client import GitHub
 from app.policy import Policy, PolicyError
-from app.verdict.policies import policy_of_default_branch
+from app.verdict.policies import POLICY_PATH, policy_of_default_branch
 
 POLICY_SECONDS = 60.0
-POLICY_PATH = ".github/sweepgate.yml"
 
 
 @dataclass(frozen=True)

@@ -87,20 +87,30 @@ def assess(
 
 def _recheck_on(facts: Facts) -> str | None:
     """The day after the nearest last allowed day of an affected model: then check 7 may turn."""
-    scope, models = engine.scope_of(facts), facts.get(Models)
-    if not isinstance(scope, Scope) or models is None:
-        return None
-    days = []
-    for point in scope.points:
+    scope = engine.scope_of(facts)
+    days = [last for last, _ in _deadlines(facts, scope)] if isinstance(scope, Scope) else []
+    return (min(days) + timedelta(days=1)).isoformat() if days else None
+
+
+def recheck_days(facts: Facts, scope: Scope) -> tuple[str, ...]:
+    """Last allowed days that still lie ahead, in words."""
+    return tuple(f"{what} may be submitted until {last}" for last, what in _deadlines(facts, scope))
+
+
+def _deadlines(facts: Facts, scope: Scope) -> list[tuple[date, str]]:
+    models = facts.get(Models)
+    found: dict[tuple[date, str], None] = {}
+    for point in scope.points if models is not None else ():
         row = point.row
-        status = models.target.status(
-            str(row["model-prefix"]),
-            scenario_key(point.scenario, row.get("isl"), row.get("osl")),
+        prefix, scenario = str(row["model-prefix"]), scenario_key(point.scenario, row.get("isl"), row.get("osl"))
+        status = models.target.status(  # type: ignore[union-attr]
+            prefix,
+            scenario,
             precision=str(row["precision"]),
             drafting=point.speculative,
             method=None,
             date=facts.review_date,
         )
         if status.deadline is not None and status.deadline >= facts.review_date:
-            days.append(status.deadline + timedelta(days=1))
-    return min(days).isoformat() if days else None
+            found[status.deadline, f"{prefix} {scenario}"] = None
+    return sorted(found)

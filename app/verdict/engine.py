@@ -91,19 +91,29 @@ def judge(
     """Run the checks on a bundle. Raises PolicyError where the bundle's own policy is not valid."""
     effective = policy or read_policy(dict(bundle.policy), path="bundle.json policy")
     facts = facts_of(bundle, effective, review_date or date.fromisoformat(bundle.review_date))
-    scope = scope_of(facts)
-    grants = granted_exceptions(facts, bundle.head_sha)
+    return judge_facts(facts, scope_of(facts), bundle.digest, policy_source, registered)
+
+
+def judge_facts(
+    facts: Facts,
+    scope: Scope | Unverified,
+    bundle_digest: str,
+    policy_source: str = "bundle",
+    registered: Iterable[Check] | None = None,
+) -> Verdict:
+    """Run the checks on facts, wherever these come from."""
+    grants = granted_exceptions(facts, facts.head_sha)
     errors: list[str] = []
     rows = []
     for check in registered if registered is not None else checks.all_checks():
         result = _row(check, facts, scope, errors)
-        rows.append(_settle(check, result, effective, grants.get(check.number)))
+        rows.append(_settle(check, result, facts.policy, grants.get(check.number)))
     return Verdict(
-        repository=bundle.repository,
-        number=bundle.number,
-        assessed_commit=bundle.head_sha,
-        bundle_digest=bundle.digest,
-        policy_digest=effective.digest,
+        repository=facts.repository,
+        number=facts.number,
+        assessed_commit=facts.head_sha,
+        bundle_digest=bundle_digest,
+        policy_digest=facts.policy.digest,
         policy_source=policy_source,
         review_date=facts.review_date.isoformat(),
         rows=tuple(rows),

@@ -19,6 +19,7 @@ from app.target.yaml_reader import read_yaml
 
 SHIPPED = Path(__file__).resolve().parents[2] / "configs"
 FALLBACK = "minimal"
+POLICY_PATH = ".github/sweepgate.yml"
 NAMES = ("inferencex", "inferencex-august", "minimal")
 
 
@@ -26,7 +27,7 @@ def policy_of_default_branch(content: bytes | None, *, repository: str) -> Polic
     """Effective policy of a repository. Raises PolicyError with the key and the next step."""
     if content is None:
         return shipped(FALLBACK).model_copy(update={"repository": repository})
-    policy = parse_policy(content, ".github/sweepgate.yml")
+    policy = parse_policy(content, POLICY_PATH)
     return policy if policy.repository else policy.model_copy(update={"repository": repository})
 
 
