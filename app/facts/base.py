@@ -118,6 +118,10 @@ class Facts:
         view._made = self._made
         return view
 
+    def put(self, value: Fact) -> None:
+        """Set a value that no maker can know, such as the rows judged so far."""
+        self._made[type(value)] = value
+
     def state(self, kind: type[F]) -> F | Missing:
         """The value, or why it is missing."""
         if self._allowed is not None and kind not in self._allowed:

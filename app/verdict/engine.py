@@ -1,6 +1,6 @@
 """Purpose: runs every registered check on one bundle and returns the verdict. One path for service, job and laptop.
 
-Invariants: the same bundle and tool give the same verdict. `applies` is asked first. A missing Required fact (or all
+Invariants: the same bundle and tool give the same verdict. A check that reads the other rows runs last. `applies` is asked first. A missing Required fact (or all
 of an AnyOf) makes an applicable row "could not be verified", whatever the check would say. An exception inside a
 check becomes "could not be verified (internal error, id)" and the other rows go on. A policy may lower FAIL to WARN,
 never "could not be verified".
@@ -20,6 +20,7 @@ from app.facts.base import Context, Fact, Facts, Missing, MissingFact
 from app.facts.exceptions import Granted, granted_exceptions
 from app.facts.github import ChangedFiles
 from app.facts.makers import Content, makers
+from app.facts.other_rows import OtherRows
 from app.facts.repository import HeadTree, MergeBaseTree
 from app.planner.scope import Scope, compute_scope
 from app.policy import Policy, read_policy
@@ -104,10 +105,13 @@ def judge_facts(
     """Run the checks on facts, wherever these come from."""
     grants = granted_exceptions(facts, facts.head_sha)
     errors: list[str] = []
-    rows = []
-    for check in registered if registered is not None else checks.all_checks():
-        result = _row(check, facts, scope, errors)
-        rows.append(_settle(check, result, facts.policy, grants.get(check.number)))
+    wanted = tuple(registered if registered is not None else checks.all_checks())
+    results: dict[int, CheckResult] = {}
+    for check in sorted(wanted, key=lambda one: OtherRows in one.reads):
+        if OtherRows in check.reads:
+            facts.put(OtherRows({number: result.status.value for number, result in results.items()}))
+        results[check.number] = _row(check, facts, scope, errors)
+    rows = [_settle(check, results[check.number], facts.policy, grants.get(check.number)) for check in wanted]
     return Verdict(
         repository=facts.repository,
         number=facts.number,
