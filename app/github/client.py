@@ -56,7 +56,7 @@ class GitHub:
 
     @cached_property
     def fetcher(self) -> Fetcher:
-        return Fetcher(self.transport.hosts, self.transport.client)
+        return Fetcher(self.transport.hosts, self.transport.client, self.transport.time)
 
     @cached_property
     def writes(self) -> Writes:

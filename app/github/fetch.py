@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import re
 import stat
-import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +18,13 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from app.github.errors import HostRefused, NotThere, TooLarge, Unavailable, Unreadable
+from app.github.errors import HostRefused, NotThere, Refused, TooLarge, Unavailable, Unreadable
 from app.github.hosts import Hosts, allowed
+from app.github.limits import Time
 
 MOST_REDIRECTS = 4
+TRIES = 3
+FIRST_WAIT = 0.5
 REDIRECTS = (301, 302, 303, 307, 308)
 PAGE_BYTES = 8_000_000
 PAGE_TYPES = ("text/", "application/json", "application/xhtml", "application/javascript", "application/x-yaml")
@@ -55,18 +57,27 @@ class Fetched:
 class Fetcher:
     """Reads of other hosts. Holds no token."""
 
-    def __init__(
-        self, hosts: Hosts, client: httpx.Client, seconds: float = 120.0, now: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, hosts: Hosts, client: httpx.Client, at: Time | None = None, seconds: float = 120.0) -> None:
         self.hosts = hosts
         self._client = client
+        self._time = at or Time()
         self._seconds = seconds
-        self._now = now
 
     def get(
         self, url: str, most: int, may_lead: tuple[str, ...] = (), headers: Mapping[str, str] | None = None
     ) -> Fetched:
-        """The body at a URL, at most `most` bytes. Redirects stay on the same host or go to `may_lead`."""
+        """The body at a URL, at most `most` bytes. Redirects stay on the same host or go to `may_lead`. Asked three
+        times where the host does not answer."""
+        for tried in range(TRIES):
+            try:
+                return self._followed(url, most, may_lead, headers)
+            except Unavailable:
+                if tried == TRIES - 1:
+                    raise
+                self._time.sleep(FIRST_WAIT * 2**tried)
+        raise Unavailable(f"no answer after {TRIES} tries")
+
+    def _followed(self, url: str, most: int, may_lead: tuple[str, ...], headers: Mapping[str, str] | None) -> Fetched:
         own = "{0.scheme}://{0.netloc}".format(urlsplit(url))
         told = {"User-Agent": "sweepgate", "Accept-Encoding": "identity", **(headers or {})}
         for _ in range(MOST_REDIRECTS + 1):
@@ -89,6 +100,10 @@ class Fetcher:
                     return None, told.get("location", "")
                 if response.status_code in (404, 410):
                     raise NotThere(f"{what}: not found ({response.status_code})")
+                if response.status_code in (401, 403):
+                    raise Refused(what, response.status_code, "this needs an account")
+                if response.status_code == 416:
+                    raise Unreadable(f"{what}: the file ends before the bytes that were asked for")
                 if response.status_code >= 400:
                     raise Unavailable(f"{what}: status {response.status_code}")
                 return Fetched(response.status_code, told, self._body(response, what, most)), ""
@@ -99,13 +114,13 @@ class Fetcher:
         declared = response.headers.get("content-length", "")
         if declared.isdigit() and int(declared) > most:
             raise TooLarge(f"{what}: {declared} bytes, at most {most} are read")
-        until = self._now() + self._seconds
+        until = self._time.now() + self._seconds
         content = bytearray()
         for chunk in response.iter_bytes():
             content += chunk
             if len(content) > most:
                 raise TooLarge(f"{what}: more than {most} bytes")
-            if self._now() > until:
+            if self._time.now() > until:
                 raise TooLarge(f"{what}: not read within {self._seconds:.0f} seconds")
         return bytes(content)
 
