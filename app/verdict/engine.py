@@ -1,9 +1,9 @@
 """Purpose: runs every registered check on one bundle and returns the verdict. One path for service, job and laptop.
 
-Invariants: the same bundle and tool give the same verdict. A check that reads the other rows runs last. `applies` is asked first. A missing Required fact (or all
+Invariants: the same bundle and tool give the same verdict. `applies` is asked first. A missing Required fact (or all
 of an AnyOf) makes an applicable row "could not be verified", whatever the check would say. An exception inside a
 check becomes "could not be verified (internal error, id)" and the other rows go on. A policy may lower FAIL to WARN,
-never "could not be verified".
+never "could not be verified". A check that reads the other rows runs last.
 """
 
 from __future__ import annotations
