@@ -198,7 +198,7 @@ def injection_in(log: JobLogRecord, golden: Golden, roles: tuple[str, ...]) -> I
     absent: list[str] = []
     wanted = injected(golden.engine, golden.value, golden.length)
     by_role = golden.engine in ("vllm", "atom")
-    unseen = [role for role in roles if role not in log.server_args]
+    unseen = [role for role in roles if role not in log.server_args] if by_role else []
     for role in [role for role in roles if role not in unseen] if by_role else [""]:
         for name, expected in wanted.items():
             found = _shown(log, golden, role, name)

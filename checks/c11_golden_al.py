@@ -12,6 +12,7 @@ Source: rules.md 11; evidence.md 1; verdicts.md, check 11.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -106,6 +107,10 @@ HELP = Help(
 )
 
 
+_VALUE = re.compile(r"(?:acceptance length|\bAL\b).*\d", re.IGNORECASE)
+_SOURCE = re.compile(r"https?://|\bsource\b|\bmeasured\b", re.IGNORECASE)
+
+
 def applies(scope: Scope) -> object | NotApplicable:
     """a point drafts"""
     return found_or(scope, scope.speculative_points, "no affected point uses speculative decoding")
@@ -119,7 +124,7 @@ class _Ledger:
     missing: list[Unverified] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
     said: dict[str, int] = field(default_factory=dict)
-    stated: list[str] = field(default_factory=list)
+    stated: dict[str, None] = field(default_factory=dict)
 
 
 @check(
@@ -153,7 +158,7 @@ def _settle(ledger: _Ledger, facts: Facts, scope: Scope) -> CheckResult:
     findings = list(dict.fromkeys(ledger.findings))
     if findings:
         more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
-        return failed(f"{findings[0].found}{more}", [*findings, *ledger.notes])
+        return failed(f"{findings[0].found}{more}", [*findings, *dict.fromkeys(ledger.notes)])
     if ledger.missing:
         raise CannotVerify(dict.fromkeys(ledger.missing))
     if ledger.said or ledger.stated:
@@ -161,7 +166,7 @@ def _settle(ledger: _Ledger, facts: Facts, scope: Scope) -> CheckResult:
             "pinned in all {} points" if facts.policy.acceptance == "pinned" else "injected in all {} agentic job logs"
         )
         said = [f"{text}, {how.format(count)}" for text, count in ledger.said.items()]
-        return passed("; ".join([*said, *ledger.stated]), ledger.notes)
+        return passed("; ".join([*said, *ledger.stated]), dict.fromkeys(ledger.notes))
     if not scope.agentic_speculative_points:
         return not_applicable("no agentic speculative point is affected, and nothing simulates acceptance")
     return not_applicable("the agentic points draft nothing in effect")
@@ -285,10 +290,9 @@ def _without_curve(ledger: _Ledger, facts: Facts, finding: Finding) -> None:
     signed = facts.get(SignOff)
     if "no committed golden curve" in finding.found and signed is not None:
         for line in signed.signed.checklist.detail:
-            text = line.text.casefold()
-            if ("acceptance length" in text or "golden al" in text) and any(mark.isdigit() for mark in text):
+            if _VALUE.search(line.text) and _SOURCE.search(line.text):
                 stated = f"no committed curve; the sign-off (line {line.line}) states the source of the value"
-                ledger.stated.append(stated)
+                ledger.stated[stated] = None
                 ledger.notes.append(finding)
                 return
     ledger.findings.append(finding)
