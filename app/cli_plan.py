@@ -30,7 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     gc.disable()  # a short process: collecting would cost more than it frees
     try:
-        options = _parser().parse_args(sys.argv[1:] if argv is None else argv)
+        arguments = list(sys.argv[1:] if argv is None else argv)
+        verb = arguments[0] if arguments else ""
+        parser = _parser(verb)
+        options = parser.parse_args(arguments[1:] if parser.prog != "sweepgate" else arguments)
     except SystemExit as usage:
         return usage.code if isinstance(usage.code, int) else EXIT_USAGE
     try:
@@ -224,16 +227,37 @@ def _explain(found: Plan, *, by_option: bool) -> None:
         print(f"{name}: entry {row.entry}, row {row.master}", file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sweepgate", description="Plans sweeps and checks changelog entries.")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    _plan_parser(verbs.add_parser("plan", help="the sweep matrix of new changelog entries"))
-    _changed_parser(verbs.add_parser("changed", help="config keys whose points differ"))
-    log = verbs.add_parser("changelog", help="check or add changelog entries")
-    actions = log.add_subparsers(dest="action", required=True, metavar="check|add")
-    _check_parser(actions.add_parser("check", help="what is wrong with the changelog's new entries"))
-    _add_parser(actions.add_parser("add", help="append a valid entry"))
+class _Help(argparse.HelpFormatter):
+    """Help of a fixed width: asking the terminal for its own would cost every start 2 ms."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=110)
+
+
+def _parser(verb: str) -> argparse.ArgumentParser:
+    """The options of one verb; of all verbs, without their options, where it is none of ours."""
+    fill = {
+        "plan": (_plan_parser, "the sweep matrix of new changelog entries"),
+        "changed": (_changed_parser, "config keys whose points differ"),
+        "changelog": (_changelog_parser, "check or add changelog entries"),
+    }
+    if verb in fill:
+        make, about = fill[verb]
+        parser = argparse.ArgumentParser(prog=f"sweepgate {verb}", description=about, formatter_class=_Help)
+        make(parser)
+        return parser
+    parser = argparse.ArgumentParser(prog="sweepgate", description="Plans sweeps.", formatter_class=_Help)
+    parser.add_argument("verb", choices=tuple(fill), help="what to do; `sweepgate VERB --help` tells its options")
     return parser
+
+
+def _changelog_parser(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|add", prog=parser.prog)
+    for name, make, about in (
+        ("check", _check_parser, "what is wrong with the changelog's new entries"),
+        ("add", _add_parser, "append a valid entry"),
+    ):
+        make(actions.add_parser(name, help=about, formatter_class=_Help))
 
 
 def _revisions(parser: argparse.ArgumentParser) -> None:

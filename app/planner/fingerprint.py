@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from app.target.recipe import EffectiveRecipe
+if TYPE_CHECKING:
+    from app.target.recipe import EffectiveRecipe
 
 UNHASHED = ("conc", "exp-name", "recipe-fingerprint")
 

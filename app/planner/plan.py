@@ -11,19 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from app.planner.append_only import DeltaRow, Inventory, Selected, check_entries, delta
 from app.planner.evals import EvalRow, deduplicated, evaluations, frozen
 from app.planner.points import AGENTIC, FIXED, Rules, bound_recipe, fingerprint_of
 from app.planner.rows import Generated, generate, length_name
 from app.planner.selection import selected_keys
 from app.target.changelog import Added, ChangelogEntry, difference, read_added
 from app.target.masters import read_masters
-from app.target.recipe import Unbound
 from app.target.runners import read_runners
 from app.target.source import FileLine, Problem, RejectedInput, reject
-from app.target.tree import Tree
+from app.target.tree import NotRecorded, Tree
+
+if TYPE_CHECKING:
+    from app.target.masters import MasterEntry
+    from app.target.runners import Runners
 
 FAST_DURATION: Final = 1200
 EVAL_BUCKETS: Final = {
@@ -128,8 +130,7 @@ def plan(base: Tree, head: Tree, options: PlanOptions | None = None) -> Plan:
     options = options or PlanOptions()
     rules = options.rules or Rules.of(head.layout)
     entries = added_entries(base, head, options)
-    inventory = Inventory(read_masters(head), read_runners(head), head.layout)
-    work = _Work(base, head, inventory, rules, options, entries)
+    work = _Work(base, head, rules, options, entries)
     appending = any(entry.append_only for entry in entries)
     throughput = work.append_only() if appending else work.throughput()
     rows = [*throughput, *([] if appending else work.evaluations())]
@@ -186,12 +187,13 @@ class _Work:
         self,
         base: Tree,
         head: Tree,
-        inventory: Inventory,
         rules: Rules,
         options: PlanOptions,
         entries: Sequence[ChangelogEntry],
     ) -> None:
-        self.base, self.head, self.inventory, self.rules, self.options = base, head, inventory, rules, options
+        self.base, self.head, self.rules, self.options = base, head, rules, options
+        self.masters: Mapping[str, MasterEntry] = read_masters(head)
+        self.runners: Runners = read_runners(head)
         ordered = sorted(entries, key=lambda entry: not entry.all_evals)
         self.keys = self._keys(ordered)
 
@@ -200,12 +202,25 @@ class _Work:
         found = []
         for entry in entries:
             try:
-                found.append((entry, selected_keys(entry, self.inventory.entries)))
+                found.append((entry, selected_keys(entry, self.masters, self._whereabouts)))
             except RejectedInput as rejected:
                 problems.extend(rejected.problems)
         if problems:
             raise RejectedInput(problems)
         return found
+
+    def _whereabouts(self, key: str) -> str:
+        """What a submitter should know about a key that head's masters do not have."""
+        from app.target.deprecated import read_deprecated
+
+        retired = read_deprecated(self.head).get(key)
+        if retired is not None:
+            return f"It is retired ({retired.where}): remove it from `config-keys`."
+        try:
+            removed = key in read_masters(self.base)
+        except (RejectedInput, NotRecorded):
+            removed = False
+        return "This change removes it from the masters: remove it from `config-keys` too." if removed else ""
 
     def _calls(self, wanted: Iterable[ChangelogEntry]) -> Iterator[tuple[ChangelogEntry, list[Generated]]]:
         """Generator calls: for each entry one per distinct set of scenarios not seen before."""
@@ -224,10 +239,7 @@ class _Work:
                 yield entry, self._generated(names, scenarios)
 
     def _generated(self, keys: Iterable[str], scenarios: Sequence[str]) -> list[Generated]:
-        inventory = self.inventory
-        return [
-            made for key in keys for made in generate(inventory.entries[key], inventory.runners, self.rules, scenarios)
-        ]
+        return [made for key in keys for made in generate(self.masters[key], self.runners, self.rules, scenarios)]
 
     def throughput(self) -> list[PlannedRow]:
         if self.options.evals_only:
@@ -242,12 +254,15 @@ class _Work:
         return self._finished(rows)
 
     def append_only(self) -> list[PlannedRow]:
+        from app.planner.append_only import DeltaRow, Inventory, Selected, check_entries, delta
+
         entries = [entry for entry, _ in self.keys]
         check_entries(entries, all_evals=self.options.all_evals, evals_only=self.options.evals_only)
         before = Inventory(read_masters(self.base), read_runners(self.base), self.base.layout)
+        after = Inventory(self.masters, self.runners, self.head.layout)
         selected = [Selected(key, entry.scenarios, entry) for entry, keys in self.keys for key in keys]
         owner = {(choice.key, name): choice.entry for choice in reversed(selected) for name in choice.scenarios}
-        rows: list[DeltaRow] = delta(before, self.inventory, selected, self.rules)
+        rows: list[DeltaRow] = delta(before, after, selected, self.rules)
         return self._finished(
             [_Measured(row.made, row.conc, row.name, owner[row.made.key, row.made.scenario]) for row in rows]
         )
@@ -335,6 +350,8 @@ class _Finish:
         plain = known or self.plain.setdefault(id(made.fields), row_fingerprint(made.fields))
         if self.rules is Rules.AUGUST or "srt-recipe" not in row:
             return plain
+        from app.target.recipe import Unbound
+
         try:
             recipe = bound_recipe(self.head, row, made.master)
         except RejectedInput as rejected:

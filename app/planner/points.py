@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from app.target.recipe import EffectiveRecipe, Unbound
 from app.target.source import FileLine
 from app.target.tree import Layout, NotRecorded, Tree
 
 if TYPE_CHECKING:
     from app.planner.rows import Generated
     from app.target.masters import MasterEntry
+    from app.target.recipe import EffectiveRecipe, Unbound
     from app.target.runners import Runners
 
 AGENTIC = "agentic-coding"
@@ -107,15 +107,17 @@ def _points(made: Generated, tree: Tree, rules: Rules) -> Iterator[Point]:
 
 def fingerprint_of(row: Mapping[str, Any], recipe: EffectiveRecipe | Unbound | None, rules: Rules, plain: str) -> str:
     """October binds the recipe of a row with `srt-recipe` into the hash; else `plain`, the hash of the row."""
-    if rules is Rules.OCTOBER and "srt-recipe" in row and isinstance(recipe, EffectiveRecipe):
+    if rules is Rules.OCTOBER and "srt-recipe" in row:
         from app.planner.fingerprint import bound_fingerprint
+        from app.target.recipe import EffectiveRecipe
 
-        return bound_fingerprint(row, recipe)
+        return bound_fingerprint(row, recipe) if isinstance(recipe, EffectiveRecipe) else plain
     return plain
 
 
 def bound_recipe(tree: Tree, row: Mapping[str, Any], master: FileLine) -> EffectiveRecipe | Unbound | None:
     """The recipe that serves a generated row; None where the row names none. A file that was not gathered is said."""
+    from app.target.recipe import Unbound
     from app.target.recipes import effective, recipe_reference
 
     reference = recipe_reference(tree.layout, row)

@@ -7,7 +7,7 @@ duplicates are dropped. An unknown key and a pattern without a match are errors.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from app.target.changelog import ChangelogEntry
 from app.target.source import Problem, RejectedInput
@@ -21,31 +21,32 @@ def matching(pattern: str, keys: Iterable[str]) -> list[str]:
     return [key for key in keys if expression.fullmatch(key)]
 
 
-def selected_keys(entry: ChangelogEntry, keys: Collection[str], gone: Collection[str] = ()) -> list[str]:
-    """All keys of an entry. `gone` are keys that the base still had: named in the fix. Raises RejectedInput."""
+Hint = Callable[[str], str]
+"""What else is known about a name that is no config key, as a sentence; "" where nothing is."""
+
+
+def selected_keys(entry: ChangelogEntry, keys: Collection[str], hint: Hint | None = None) -> list[str]:
+    """All keys of an entry. Raises RejectedInput with every name that selects nothing."""
     found: dict[str, None] = {}
     problems: list[Problem] = []
     for name in entry.config_keys:
         names = [name] if name in keys else matching(name, keys) if "*" in name else []
         if not names:
-            problems.append(_unknown(entry, name, keys, gone))
+            problems.append(_unknown(entry, name, keys, hint))
         found.update(dict.fromkeys(names))
     if problems:
         raise RejectedInput(problems)
     return list(found)
 
 
-def _unknown(entry: ChangelogEntry, name: str, keys: Collection[str], gone: Collection[str]) -> Problem:
+def _unknown(entry: ChangelogEntry, name: str, keys: Collection[str], hint: Hint | None) -> Problem:
     if "*" in name:
-        rule, fix = "A pattern must match a config key.", "Correct the pattern, or add the key to a master."
-    elif name in gone:
-        rule, fix = "A changelog entry cannot name a removed config key.", "Remove it from `config-keys`."
-    else:
-        rule, fix = "A config key must stand in a master config.", "Correct it, or add the key to a master."
-        close = _closest(name, keys)
-        if close:
-            fix = f"Did you mean `{close}`? Else add the key to a master."
-    return Problem(entry.where, rule, name, fix)
+        fix = "Correct the pattern, or add the key to a master."
+        return Problem(entry.where, "A pattern must match a config key of a master.", name, fix)
+    known = hint(name) if hint is not None else ""
+    close = "" if known else _closest(name, keys)
+    fix = known or (f"Did you mean `{close}`? Else add the key to a master." if close else "Add it to a master.")
+    return Problem(entry.where, "A config key must stand in a master config.", name, fix)
 
 
 def _closest(name: str, keys: Iterable[str]) -> str:

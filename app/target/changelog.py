@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from app.target.source import FileLine, Problem, RejectedInput, reject
 from app.target.tree import Tree
-from app.target.yaml_blocks import Block, read_blocks
+from app.target.yaml_blocks import Block, read_blocks, read_difference
 
 REPOSITORY: Final = "SemiAnalysisAI/InferenceX"
 SCENARIOS: Final = ("fixed-seq-len", "agentic-coding")
@@ -69,20 +69,18 @@ def read_changelog(tree: Tree) -> tuple[ChangelogEntry, ...]:
 def difference(base: Tree, head: Tree) -> Difference:
     """What changed between two revisions, as a multiset difference of parsed entries.
 
-    Entries with equal bytes are not compared further; only the others are checked against the schema.
+    Entries with equal bytes are not parsed; only the others are checked against the schema.
     """
-    before, after = _blocks(base), _blocks(head)
-    counts = Counter(block.text for block in before if block.text)
-    kept: list[Block] = []
-    for block in after:
-        if block.text and counts[block.text] > 0:
-            counts[block.text] -= 1
-        else:
-            kept.append(block)
-    gone = [block for block in before if not block.text or counts[block.text] > 0]
-    old = _known(gone, base.layout.changelog, base.revision)
-    new = _entries(kept, head.layout.changelog, head.revision)
+    before, after = _changed_blocks(base, head)
+    old = _known(before, base.layout.changelog, base.revision)
+    new = _entries(after, head.layout.changelog, head.revision)
     return Difference(_minus(new, old), _minus(old, new))
+
+
+def _changed_blocks(base: Tree, head: Tree) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """Blocks of base and of head whose bytes the other does not have; all of both where the files do not split."""
+    sides = [(tree.read(tree.layout.changelog) or b"", tree.layout.changelog, tree.revision) for tree in (base, head)]
+    return read_difference(sides[0], sides[1]) or (_blocks(base), _blocks(head))
 
 
 def _known(blocks: Sequence[Block], path: str, sha: str) -> tuple[ChangelogEntry, ...]:

@@ -15,20 +15,25 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from app.target.source import FileLine, reject
+from app.target.source import FileLine, RejectedInput, reject
 from app.target.yaml_reader import Builder, Marks, Positions, check_bytes, parse, raise_problems
 
 CACHED_BLOCKS: Final = 8192
 CACHED_BYTES: Final = 24_000_000
 
-_KEY_START = re.compile(rb"^[A-Za-z0-9_\"']", re.MULTILINE)
-_KEY_ODD = re.compile(rb"^(?:[^A-Za-z0-9_\"' #\r\n-]|---)", re.MULTILINE)
-_ITEM_START = re.compile(rb"^- ", re.MULTILINE)
-_ITEM_ODD = re.compile(rb"^(?:[^- #\r\n]|-[^ ])", re.MULTILINE)
-_CONTENT = re.compile(rb"^[ \t]*[^ \t#\r\n]", re.MULTILINE)
+_KEY_START = re.compile(rb"\n[A-Za-z0-9_\"']")
+_KEY_ODD = re.compile(rb"\n(?:[^A-Za-z0-9_\"' #\r\n-]|---)")
+_ITEM_START = re.compile(rb"\n- ")
+_ITEM_ODD = re.compile(rb"\n(?:[^- #\r\n]|-[^ ])")
+_CONTENT = re.compile(rb"\n[ \t]*[^ \t#\r\n]")
+
+
+Split = list[tuple[bytes, int]]
+"""(text, line from 1) of each block."""
 
 
 @dataclass(slots=True)
@@ -108,8 +113,8 @@ def read_blocks(content: bytes, path: str, sha: str = "", *, items: bool = False
     Raises RejectedInput for everything that `yaml_reader` rejects and for a root of another kind.
     """
     check_bytes(content, path, sha)
-    split = _split(content, items)
-    blocks = _read_split(content, split, path, sha, items) if split else None
+    split = _texts(content, items)
+    blocks = _read_split(split, path, sha, items) if split else None
     if blocks is None:
         blocks = _read_whole(content, path, sha, items)
     if not items:
@@ -117,58 +122,111 @@ def read_blocks(content: bytes, path: str, sha: str = "", *, items: bool = False
     return blocks
 
 
+def read_difference(
+    first: tuple[bytes, str, str], second: tuple[bytes, str, str]
+) -> tuple[tuple[Block, ...], tuple[Block, ...]] | None:
+    """Of two lists, each given as (content, path, sha): the items whose text the other does not have as often.
+
+    What both share is not parsed: it cannot be what one of them changed. None where the texts do not split or the
+    rest is not well-formed on its own; then both must be read whole. Raises RejectedInput for unreadable bytes.
+    """
+    for content, path, sha in (first, second):
+        check_bytes(content, path, sha)
+    before, after = first[0], second[0]
+    start = before.rfind(b"\n- ", 0, _shared(before, after)) + 1
+    line = before.count(b"\n", 0, start) + 1
+    old, new = _texts(before[start:], True, line), _texts(after[start:], True, line)
+    if (before[start:] and not old) or (after[start:] and not new):
+        return None
+    try:
+        gone = _read_split(_beyond(old, new), first[1], first[2], True)
+        added = _read_split(_beyond(new, old), second[1], second[2], True)
+    except RejectedInput:
+        return None
+    return None if gone is None or added is None else (gone, added)
+
+
+def _shared(first: bytes, second: bytes) -> int:
+    """Length of the common prefix, by halving: comparing slices is fast."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _beyond(left: Split, right: Split) -> Split:
+    """Multiset difference by text."""
+    counts = Counter(text for text, _ in right)
+    found = []
+    for text, line in left:
+        counts[text] -= 1
+        if counts[text] < 0:
+            found.append((text, line))
+    return found
+
+
+def _texts(content: bytes, items: bool, line: int = 1) -> Split:
+    """The blocks' texts; `line` is that of the content's first line. Empty where the content does not split."""
+    starts = _split(content, items)
+    found, before = [], 0
+    for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
+        line += content.count(b"\n", before, start)
+        found.append((content[start:end], line))
+        before = start
+    return found
+
+
 def _split(content: bytes, items: bool) -> list[int]:
     """Offsets at which blocks start; empty where the text is not regular."""
-    if (_ITEM_ODD if items else _KEY_ODD).search(content):
+    text = b"\n" + content  # so that every line start is a newline away: searching for it is fast
+    if (_ITEM_ODD if items else _KEY_ODD).search(text):
         return []
-    starts = [found.start() for found in (_ITEM_START if items else _KEY_START).finditer(content)]
-    if starts and _CONTENT.search(content, 0, starts[0]):
+    starts = [found.start() for found in (_ITEM_START if items else _KEY_START).finditer(text)]
+    if starts and _CONTENT.search(text, 0, starts[0]):
         return []
     return starts
 
 
-def _read_split(content: bytes, starts: list[int], path: str, sha: str, items: bool) -> tuple[Block, ...] | None:
-    texts = [content[start:end] for start, end in zip(starts, [*starts[1:], len(content)], strict=True)]
-    lines = _lines(content, starts)
-    known: list[Content | None] = [_CACHE.get(items, text) for text in texts]
+def _read_split(split: Split, path: str, sha: str, items: bool) -> tuple[Block, ...] | None:
+    known: list[Content | None] = [_CACHE.get(items, text) for text, _ in split]
     index = 0
-    while index < len(texts):
+    while index < len(split):
         if known[index] is not None:
             index += 1
             continue
-        end = index
-        while end < len(texts) and known[end] is None:
+        end = index + 1
+        while end < len(split) and known[end] is None and _neighbours(split[end - 1], split[end]):
             end += 1
-        run = _read_run(b"".join(texts[index:end]), lines[index:end], path, sha, items)
+        run = _read_run(split[index:end], path, sha, items)
         if run is None:
             return None
         for offset, block in enumerate(run):
             known[index + offset] = block
-            _CACHE.put(items, texts[index + offset], block)
+            _CACHE.put(items, split[index + offset][0], block)
         index = end
     return tuple(
         Block(block, FileLine(path, line, block.column, sha), text)
-        for block, line, text in zip(known, lines, texts, strict=True)
+        for block, (text, line) in zip(known, split, strict=True)
         if block is not None
     )
 
 
-def _lines(content: bytes, starts: list[int]) -> list[int]:
-    lines, line, before = [], 1, 0
-    for start in starts:
-        line += content.count(b"\n", before, start)
-        lines.append(line)
-        before = start
-    return lines
+def _neighbours(first: tuple[bytes, int], second: tuple[bytes, int]) -> bool:
+    return first[1] + first[0].count(b"\n") == second[1]
 
 
-def _read_run(text: bytes, lines: list[int], path: str, sha: str, items: bool) -> list[Content] | None:
+def _read_run(run: Split, path: str, sha: str, items: bool) -> list[Content] | None:
     """Neighbouring blocks in one pass; None where the parser's root children are not exactly these blocks."""
-    built = parse(text, path, sha, lines[0], sectioned=True)
+    first = run[0][1]
+    built = parse(b"".join(text for text, _ in run), path, sha, first, sectioned=True)
     raise_problems(built)
     if built.uses_anchors or not built.block_root or not isinstance(built.root, list if items else dict):
         return None
-    if [line for line, _ in built.sections] != [line - lines[0] for line in lines]:
+    if [line for line, _ in built.sections] != [line - first for _, line in run]:
         return None
     return _contents(built)
 

@@ -55,6 +55,8 @@ def plain_value(text: str) -> Any:
 
 
 def _number(text: str) -> Any:
+    if text.isdecimal() and text.isascii() and text[0] != "0":
+        return int(text)
     found = _FLOAT.fullmatch(text)
     if found:
         return _float(text.replace("_", "").lower(), found)
