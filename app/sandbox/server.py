@@ -92,7 +92,8 @@ class Application:
             await _silence(receive)
             return
         if fault is not None and fault.drop:
-            raise ConnectionAbortedError("a planted fault closed the connection")
+            await _break_off(send)
+            return
         await _respond(send, answer)
 
     def _serve(self, method: str, path: str, query: str, headers: dict[str, str], content: bytes) -> core.Answer:
@@ -245,6 +246,12 @@ async def _silence(receive: Receive) -> None:
                 continue
     except TimeoutError:
         return
+
+
+async def _break_off(send: Send) -> None:
+    """Begin an answer and never end it: the server then closes the connection."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
 
 
 async def _respond(send: Send, answer: core.Answer) -> None:

@@ -138,7 +138,9 @@ class Call:
         """The caller's rank in a repository. A bot that an App owns has what the App was given."""
         if self.login.endswith("[bot]"):
             return LEVELS["write"]
-        return LEVELS[repo.permission(self.login).permission] if self.login else LEVELS["read"]
+        if not self.login:
+            return LEVELS["none"] if repo.private else LEVELS["read"]
+        return LEVELS[repo.permission(self.login).permission]
 
     def must(self, repo: Repository, permission: str, level: str = "write") -> None:
         """Refuse a caller without the right to write; `permission` is the App permission that counts for a bot."""

@@ -109,7 +109,7 @@ def graphql(text: str) -> str:
         if isinstance(own, GraphQLObjectType | GraphQLInterfaceType):
             assert isinstance(node, nodes.ObjectTypeDefinitionNode | nodes.InterfaceTypeDefinitionNode)
             fields = [each for each in node.fields or () if each.name.value in own.fields]
-            kept.append(type_text(node, fields, ours))
+            kept.append(type_text(node, fields, own, ours))
         elif isinstance(node, nodes.UnionTypeDefinitionNode):
             members = [each.name.value for each in node.types or () if each.name.value in ours.type_map]
             kept.append(f"union {name} = {' | '.join(members)}")
@@ -118,10 +118,10 @@ def graphql(text: str) -> str:
     return "\n\n".join(sorted(kept)) + "\n"
 
 
-def type_text(node: Any, fields: list[Any], ours: Any) -> str:
+def type_text(node: Any, fields: list[Any], own: Any, ours: Any) -> str:
     """A type with some of its fields; arguments of types that we do not have are left out."""
     kind = "interface" if isinstance(node, nodes.InterfaceTypeDefinitionNode) else "type"
-    above = [each.name.value for each in node.interfaces or () if each.name.value in ours.type_map]
+    above = [each.name for each in own.interfaces]
     lines = []
     for each in fields:
         arguments = [
