@@ -1,8 +1,8 @@
 #!/bin/bash
 # Puts `sweepgate` of the tooling checkout on the PATH of the following steps. Run from the folder above `tooling/`.
 #
-# The packages stand in one environment per lock file, in the runner's tool cache, so that a self-hosted runner installs
-# them once. The program itself runs from the tooling checkout, with -P, so that a folder of the measured checkout can
+# The packages stand in one environment per lock file, in SWEEPGATE_TOOLS or the runner's tool cache, so that a runner
+# of ours installs them once. The program itself runs from the tooling checkout, with -P, so that a folder of the measured checkout can
 # never shadow one of its modules.
 set -euo pipefail
 
@@ -14,7 +14,7 @@ python=${SWEEPGATE_PYTHON:-python3}
   { echo "sweepgate: needs Python 3.11 or newer. Install it, or set SWEEPGATE_PYTHON on this runner."; exit 2; }
 
 digest=$(sha256sum "$lock" | cut -c1-16)
-environment=${RUNNER_TOOL_CACHE:-$RUNNER_TEMP}/sweepgate/$digest
+environment=${SWEEPGATE_TOOLS:-${RUNNER_TOOL_CACHE:-$RUNNER_TEMP}/sweepgate}/$digest
 if [ ! -f "$environment/.complete" ]; then
   rm -rf "$environment"
   "$python" -m venv "$environment"
