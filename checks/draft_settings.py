@@ -78,18 +78,30 @@ def environment(
 
 
 def lowering(recipe: EffectiveRecipe, log: JobLogRecord | None, shipped: ShippedPrecision) -> Iterator[Lowering]:
-    """Settings of every role that lower the draft."""
+    """Settings of every role that lower the draft, as the recipe writes them and as the server printed them."""
     for role in recipe.roles.values():
-        args = {**_printed(role.name, log), **role_args(role, log)}
-        yield from _overrides(args)
-        if recipe.engine == "sglang":
-            yield from _sglang(args, role.name, log, shipped)
-        elif recipe.engine == "vllm":
-            yield from _vllm(args, shipped)
-        elif recipe.engine == "trtllm":
-            yield from _trtllm(args, shipped)
-        elif recipe.engine == "atom":
-            yield from _atom(args, shipped)
+        written = role_args(role, None)
+        ran = {**_printed(role.name, log), **role_args(role, log)}
+        found = list(_of_role(recipe.engine, written, role.name, None, shipped))
+        known = {lowered.found for lowered in found}
+        yield from found
+        yield from (
+            lowered for lowered in _of_role(recipe.engine, ran, role.name, log, shipped) if lowered.found not in known
+        )
+
+
+def _of_role(
+    engine: str, args: Mapping[str, Effective], role: str, log: JobLogRecord | None, shipped: ShippedPrecision
+) -> Iterator[Lowering]:
+    yield from _overrides(args)
+    if engine == "sglang":
+        yield from _sglang(args, role, log, shipped)
+    elif engine == "vllm":
+        yield from _vllm(args, shipped)
+    elif engine == "trtllm":
+        yield from _trtllm(args, shipped)
+    elif engine == "atom":
+        yield from _atom(args, shipped)
 
 
 PRINTED = (
