@@ -156,10 +156,10 @@ def _entry_of(options: argparse.Namespace, path: str) -> ChangelogEntry:
 
 
 def _trees(options: argparse.Namespace) -> tuple[Tree, Tree]:
-    from app.checkout.revisions import open_tree
+    from app.checkout.revisions import open_pair
 
-    base = open_tree(options.base, options.repo)
-    return base, open_tree(options.head or options.repo, options.repo)
+    two_dot = getattr(options, "incumbent_diff", False)
+    return open_pair(options.base, options.head, options.repo, two_dot=two_dot)
 
 
 def _rules(options: argparse.Namespace) -> Rules | None:
@@ -261,7 +261,7 @@ def _changelog_parser(parser: argparse.ArgumentParser) -> None:
 
 
 def _revisions(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--base", required=True, help="directory or git revision to compare with")
+    parser.add_argument("--base", required=True, help="directory, or git revision (its merge base with head counts)")
     parser.add_argument("--head", default="", help="directory or git revision; without it the --repo directory")
     parser.add_argument("--repo", default=".", help="the git repository of the revisions (default: here)")
 

@@ -33,6 +33,22 @@ def open_tree(name: str, repository: str = ".") -> Tree:
     return git_tree(repository, name)
 
 
+def open_pair(base: str, head: str, repository: str = ".", *, two_dot: bool = False) -> tuple[Tree, Tree]:
+    """Base and head of a change. An empty `head` is the directory of the repository as it stands.
+
+    A base revision stands for its merge base with head, so that what only the base gained is no part of the change;
+    `two_dot` takes it as it is (the incumbent's way). Raises Unreadable.
+    """
+    after = open_tree(head or repository, repository)
+    if os.path.isdir(base):  # noqa: PTH112
+        return directory_tree(base), after
+    before = git_tree(repository, base)
+    if two_dot or (head and not after.revision):
+        return before, after
+    common = _git(repository, "merge-base", before.revision, after.revision or "HEAD").decode().strip()
+    return (git_tree(repository, common) if common and common != before.revision else before), after
+
+
 def directory_tree(root: str) -> Tree:
     """The files below a directory; those that are asked for are read, and no others."""
     files = DirectoryFiles(root)

@@ -37,8 +37,7 @@ def scope_between(
     changes = differing(before, after, rules, lambda paths: not touched.isdisjoint(paths))
     why = _Reasons(before, after, rules, touched, changes)
     why.named(entries)
-    why.recipes()
-    undecided = why.launches(closure)
+    undecided = (*why.recipes(), *why.launches(closure))
     return Scope(
         layout=head.layout,
         rules=rules,
@@ -77,15 +76,23 @@ class _Reasons:
                 for key in matching(name, keys):
                     self.add(key, "changelog", entry.scenarios)
 
-    def recipes(self) -> None:
-        """Keys one of whose named recipes changed, where any point's effective recipe differs."""
+    def recipes(self) -> list[str]:
+        """Keys one of whose named recipes changed, where any point's effective recipe differs.
+
+        Gives the reasons why a changed recipe could not be compared.
+        """
+        unseen: dict[str, None] = {}
         for key in self.all_keys():
             paths = self.before.recipes(key) | self.after.recipes(key)
             self.known_recipes |= paths
+            for path in sorted(self.touched & paths):
+                if not (self.before.tree.knows(path) and self.after.tree.knows(path)):
+                    unseen[f"{path} changed, but was not recorded at both revisions"] = None
             if not self.touched.isdisjoint(paths):
-                differing_scenarios = _recipe_scenarios(self.change(key))
-                if differing_scenarios:
-                    self.add(key, "recipe", differing_scenarios)
+                scenarios = _recipe_scenarios(self.change(key))
+                if scenarios:
+                    self.add(key, "recipe", scenarios)
+        return list(unseen)
 
     def all_keys(self) -> list[str]:
         return [*self.after.entries, *(key for key in self.before.entries if key not in self.after.entries)]

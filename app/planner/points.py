@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from app.target.source import FileLine
+from app.target.source import FileLine, RejectedInput
 from app.target.tree import Layout, NotRecorded, Tree
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class Point:
 def points(tree: Tree, rules: Rules, keys: Iterable[str] | None = None) -> dict[str, tuple[Point, ...]]:
     """All throughput points (no evals) of config keys at one revision, by key in master order.
 
-    Recipes are bound where a row names one; one that cannot be bound is an `Unbound` in its point. Raises
-    RejectedInput for a broken master, runners file or recipe, NotRecorded where a master was not gathered.
+    Recipes are bound where a row names one; one that cannot be read or bound is an `Unbound` in its point. Raises
+    RejectedInput for a broken master or runners file, NotRecorded where one was not gathered.
     """
     from app.target.masters import read_masters
     from app.target.runners import read_runners
@@ -100,7 +100,7 @@ def _points(made: Generated, tree: Tree, rules: Rules) -> Iterator[Point]:
         row = made.row(index)
         for concurrency in row["conc"] if isinstance(row["conc"], list) else [row["conc"]]:
             own = {**row, "conc": [concurrency] if made.multinode else concurrency}
-            recipe = bound_recipe(tree, own, master)
+            recipe = _bound_or_said(tree, own, master)
             fingerprint = fingerprint_of(row, recipe, rules, plain)
             yield Point(made.key, made.scenario, made.multinode, concurrency, fingerprint, own, master, recipe)
 
@@ -116,15 +116,23 @@ def fingerprint_of(row: Mapping[str, Any], recipe: EffectiveRecipe | Unbound | N
 
 
 def bound_recipe(tree: Tree, row: Mapping[str, Any], master: FileLine) -> EffectiveRecipe | Unbound | None:
-    """The recipe that serves a generated row; None where the row names none. A file that was not gathered is said."""
-    from app.target.recipe import Unbound
+    """The recipe that serves a generated row; None where the row names none.
+
+    Raises RejectedInput for a broken recipe file and NotRecorded for one that was not gathered.
+    """
     from app.target.recipes import effective, recipe_reference
 
     reference = recipe_reference(tree.layout, row)
-    if reference is None:
-        return None
-    path, selector = reference
+    return None if reference is None else effective(tree, *reference, row, origin=master)
+
+
+def _bound_or_said(tree: Tree, row: Mapping[str, Any], master: FileLine) -> EffectiveRecipe | Unbound | None:
+    """As `bound_recipe`; a recipe that cannot be read is an `Unbound` that says why, so that other points are known."""
+    from app.target.recipe import Unbound
+
     try:
-        return effective(tree, path, selector, row, origin=master)
-    except NotRecorded:
-        return Unbound(path, f"{path} was not recorded at this revision", outside_repository=True)
+        return bound_recipe(tree, row, master)
+    except NotRecorded as unseen:
+        return Unbound(unseen.path, str(unseen), outside_repository=True)
+    except RejectedInput as rejected:
+        return Unbound(rejected.problems[0].where.path, str(rejected.problems[0]))

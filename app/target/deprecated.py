@@ -1,4 +1,4 @@
-"""Purpose: retired config entries (formats.md 9): kept in `configs/deprecated/`, never planned, good for a clear answer.
+"""Purpose: retired config entries (formats.md 9), which are never planned: they only make an answer clear.
 
 The generator does not load these files, so their keys do not resolve; a changelog entry that names one is told where it
 went. October deleted the folder: then there is nothing to tell.

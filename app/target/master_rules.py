@@ -20,6 +20,7 @@ FIXED: Final = "fixed-seq-len"
 AGENTIC: Final = "agentic-coding"
 SPEC_DECODING: Final = ("mtp", "draft_model", "none")
 CLUSTER: Final = "cluster:"
+LARGEST: Final = 1_000_000_000
 
 
 def _text(value: Any) -> bool:
@@ -30,12 +31,8 @@ def _filled(value: Any) -> bool:
     return value.__class__ is str and bool(value)
 
 
-def _whole(value: Any) -> bool:
-    return value.__class__ is int
-
-
 def _positive(value: Any) -> bool:
-    return value.__class__ is int and value > 0
+    return value.__class__ is int and 0 < value <= LARGEST
 
 
 def _flag(value: Any) -> bool:
@@ -43,7 +40,7 @@ def _flag(value: Any) -> bool:
 
 
 def _positives(value: Any) -> bool:
-    return value.__class__ is list and bool(value) and all(item.__class__ is int and item > 0 for item in value)
+    return value.__class__ is list and bool(value) and all(map(_positive, value))
 
 
 def _settings(value: Any) -> bool:
@@ -62,6 +59,11 @@ def _share(value: Any) -> bool:
     return value.__class__ in (int, float) and 0 < value <= 1
 
 
+def _inside(value: Any) -> bool:
+    """A path below the repository, perhaps with a selector behind a colon."""
+    return _filled(value) and not value.startswith("/") and ".." not in value.split("/")
+
+
 def _maybe(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or kind(value)
 
@@ -75,8 +77,8 @@ def _offloading(value: Any) -> bool:
 Kind = tuple[Callable[[Any], bool], str]
 TEXT: Final[Kind] = (_text, "text")
 FILLED: Final[Kind] = (_filled, "text that is not empty")
-WHOLE: Final[Kind] = (_whole, "a whole number")
-POSITIVE: Final[Kind] = (_positive, "a whole number above 0")
+POSITIVE: Final[Kind] = (_positive, "a whole number above 0, at most a billion")
+PATH: Final[Kind] = (_inside, "a path inside the repository")
 FLAG: Final[Kind] = (_flag, "true or false")
 MAPPING: Final[Kind] = (_mapping, "a mapping")
 SEQUENCE: Final[Kind] = (_sequence, "a list with at least one item")
@@ -88,7 +90,7 @@ TOP: Final[dict[str, Kind]] = {
     "disagg": FLAG,
     "router": MAPPING,
     "kv-p2p-transfer": FILLED,
-    "srt-recipe-dir": FILLED,
+    "srt-recipe-dir": PATH,
     "scenarios": MAPPING,
 }
 TOP_REQUIRED: Final = (
@@ -105,6 +107,7 @@ BLOCK: Final[dict[str, dict[str, Kind]]] = {
     FIXED: {"isl": POSITIVE, "osl": POSITIVE, "require-power": FLAG, "search-space": SEQUENCE},
     AGENTIC: {"dram-utilization": (_share, "a number above 0 and at most 1"), "search-space": SEQUENCE},
 }
+_A: Final = {FIXED: f"A {FIXED}", AGENTIC: f"An {AGENTIC}"}
 BLOCK_REQUIRED: Final = {FIXED: ("isl", "osl", "search-space"), AGENTIC: ("search-space",)}
 
 _COMMON: Final[dict[str, Kind]] = {
@@ -113,13 +116,13 @@ _COMMON: Final[dict[str, Kind]] = {
     "conc-start": POSITIVE,
     "conc-end": POSITIVE,
     "router": MAPPING,
-    "srt-recipe": FILLED,
-    "eval-srt-recipe": FILLED,
+    "srt-recipe": PATH,
+    "eval-srt-recipe": PATH,
 }
 _PARALLEL: Final[dict[str, Kind]] = {
     "tp": POSITIVE,
     **dict.fromkeys(("pp", "dcp-size", "pcp-size"), POSITIVE),
-    "ep": (_maybe(_positive), "a whole number above 0"),
+    "ep": (_maybe(_positive), "a whole number above 0, at most a billion"),
     "dp-attn": (_maybe(_flag), "true or false"),
 }
 _MULTI: Final[dict[str, Kind]] = {
@@ -145,7 +148,7 @@ ROW: Final[dict[tuple[str, bool], dict[str, Kind]]] = {
     },
 }
 WORKER: Final[dict[str, Kind]] = {
-    "num-worker": (lambda value: value.__class__ is int and value >= 0, "a whole number, 0 or more"),
+    "num-worker": (lambda value: value.__class__ is int and 0 <= value <= LARGEST, "a whole number, 0 or more"),
     **_PARALLEL,
     "hardware": FILLED,
     "additional-settings": (_settings, 'a list of "NAME=value" texts'),
@@ -253,8 +256,8 @@ def _scenarios(check: _Check, scenarios: dict[str, Any], multinode: bool, disagg
 def _block(
     check: _Check, block: dict[str, Any], scenario: str, multinode: bool, disagg: bool, where: FileLine
 ) -> list[dict[str, Any]]:
-    check.fields(block, BLOCK[scenario], f"A {scenario} block")
-    check.required(block, BLOCK_REQUIRED[scenario], f"A {scenario} block", where)
+    check.fields(block, BLOCK[scenario], f"{_A[scenario]} block")
+    check.required(block, BLOCK_REQUIRED[scenario], f"{_A[scenario]} block", where)
     if block.get("require-power") is True and (block.get("isl"), block.get("osl")) != (8192, 1024):
         check.add(block, "require-power", "`require-power` is for 8192/1024 only.", "true", "Remove it.")
     space = block.get("search-space")

@@ -34,6 +34,7 @@ _TIMESTAMP = re.compile(
     re.ASCII,
 )
 _DATE_LENGTH = 10
+LONGEST_NUMBER: Final = 200
 
 
 class BadScalar(ValueError):  # noqa: N818  (it names the text)
@@ -48,10 +49,19 @@ def plain_value(text: str) -> Any:
         if text in ("<<", "="):
             raise BadScalar(f"`{text}` has a special meaning in YAML; put it in quotes")
         return text
+    if len(text) > LONGEST_NUMBER:
+        return _long(text)
     try:
         return _number(text)
     except ValueError as error:
         raise BadScalar(f"`{text[:40]}` looks like a number or a date but is none; put it in quotes") from error
+
+
+def _long(text: str) -> str:
+    """A number of that length is refused, because nothing could print it; other text is text."""
+    if _INT.fullmatch(text) or _FLOAT.fullmatch(text):
+        raise BadScalar(f"`{text[:40]}...` has {len(text)} digits; put it in quotes if it is text")
+    return text
 
 
 def _number(text: str) -> Any:
