@@ -180,6 +180,12 @@ def _teams(content: Content, _facts: Facts) -> Teams:
     return Teams({name.lower(): team for name, team in raw.items()})
 
 
+def _activity(content: Content, _facts: Facts) -> BranchActivity:
+    """Hosts list the newest update first; updates of one second keep their order."""
+    updates: tuple[ActivityRecord, ...] = content.parsed("activity", tuple[ActivityRecord, ...], BranchActivity)
+    return BranchActivity(tuple(sorted(updates[::-1], key=lambda update: update.timestamp)))
+
+
 def _other_trees(content: Content, _facts: Facts) -> OtherTrees:
     trees = [
         _tree(content, source, OtherTrees)
@@ -275,12 +281,16 @@ def _artifacts(content: Content, _facts: Facts) -> Artifacts:
 def _json_members(
     content: Content, artifacts: Iterable[ArtifactRecord], kind: type[Fact]
 ) -> tuple[list[tuple[str, str, Any]], list[str]]:
-    """(artifact, member, parsed JSON) of every .json member, and what could not be read."""
+    """(artifact, member, parsed JSON) of every .json member, and the members that are not JSON.
+
+    Raises MissingFact for an artifact that could not be had: its rows may be there, so that they lack is not known.
+    """
     read: list[tuple[str, str, Any]] = []
     problems: list[str] = []
     for artifact in artifacts:
-        if artifact.problem:
-            problems.append(f"{artifact.name}: {artifact.problem}")
+        if artifact.problem or artifact.expired:
+            reason = f"{artifact.name}: {artifact.problem or 'the artifact has expired'}"
+            raise MissingFact(kind, Missing(kind.title, reason))
         for member, blob in sorted(artifact.files.items()):
             if not member.endswith(".json"):
                 continue
@@ -406,7 +416,7 @@ _MAKERS: dict[type[Fact], Callable[[Content, Facts], Fact]] = {
     Permissions: _permissions,
     Teams: _teams,
     LabelTimeline: _simple(LabelTimeline, "labels", tuple[LabelEventRecord, ...]),
-    BranchActivity: _simple(BranchActivity, "activity", tuple[ActivityRecord, ...]),
+    BranchActivity: _activity,
     HeadTree: _tree_fact(HeadTree),
     MergeBaseTree: _tree_fact(MergeBaseTree),
     TargetTree: _tree_fact(TargetTree),

@@ -6,7 +6,7 @@ is its creation, or its author's own last edit (an edit signs anew). An edit by 
 
 from __future__ import annotations
 
-from app.facts.base import Facts
+from app.facts.base import Facts, Missing
 from app.facts.github import BranchActivity, Comments, PullRequest
 from app.facts.records import CommentRecord
 from app.facts.sign_off import SignedComment, SignOffs
@@ -28,15 +28,18 @@ def signed_at(comment: CommentRecord) -> str:
 
 def sign_offs(facts: Facts) -> SignOffs:
     """All live sign-offs, oldest first."""
-    activity = facts.get(BranchActivity)
+    activity = facts.state(BranchActivity)
     head_ref = facts[PullRequest].record.head_ref
     found = []
     for comment in facts[Comments].all:
         if not is_sign_off(comment):
             continue
         time = signed_at(comment)
-        head = activity.head_at(time) if activity is not None else None
-        why_not = "" if head else f"the activity list of {head_ref} does not reach back to {time}"
+        if isinstance(activity, Missing):
+            head, why_not = None, f"{activity.source}: {activity.reason}"
+        else:
+            head = activity.head_at(time)
+            why_not = "" if head else f"the activity list of {head_ref} does not reach back to {time}"
         if comment.editor is not None and comment.editor.lower() != comment.author.login.lower():
             head, why_not = None, f"it was last edited by {comment.editor}, not by its author"
         found.append(SignedComment(comment, parse_signoff(comment.body), time, head, why_not))
