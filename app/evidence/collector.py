@@ -116,6 +116,18 @@ def collect(reads: Reads, request: Request, outside_needs: OutsideNeeds) -> Bund
 Source = Callable[["_Gathering", Reads], None]
 
 
+class _NotGathered(Exception):  # noqa: N818
+    """A source builds on an earlier one that is not there; the message names that one and its reason."""
+
+
+def _earlier(gathering: _Gathering, name: str) -> Any:
+    """What an earlier round brought. Raises _NotGathered."""
+    if name not in gathering.sources:
+        status = gathering.statuses.get(name)
+        raise _NotGathered(f"{name}: {status.reason if status is not None else 'was not gathered'}")
+    return gathering.sources[name]
+
+
 def _round(pool: ThreadPoolExecutor, gathering: _Gathering, reads: Reads, sources: Sequence[Source]) -> None:
     for done in [pool.submit(source, gathering, reads) for source in sources]:
         done.result()
@@ -130,9 +142,10 @@ def _guarded(*names: str) -> Callable[[Source], Source]:
                 source(gathering, reads)
             except Exception as error:
                 LOG.warning("source %s failed: %s", names[0], error)
+                why = str(error) if isinstance(error, MissingFact | _NotGathered) else reads.reason(error)
                 for name in names:
                     if name not in gathering.statuses or gathering.statuses[name].ok is False:
-                        gathering.lack(name, reads.reason(error))
+                        gathering.lack(name, why)
 
         return guarded
 
@@ -300,7 +313,7 @@ def _teams(gathering: _Gathering, reads: Reads) -> None:
     """Membership of the teams that own a changed file: only where a signer is not a named owner."""
     facts = gathering.facts()
     owners = facts[Ownership].codeowners
-    paths = [file["path"] for file in gathering.sources["changed_files"]]
+    paths = [file["path"] for file in _earlier(gathering, "changed_files")]
     names = {
         owner.removeprefix("@").lower()
         for path in paths
@@ -350,7 +363,7 @@ def _artifacts(gathering: _Gathering, reads: Reads) -> None:
 def _logs(gathering: _Gathering, reads: Reads) -> None:
     """Facts of the executed matrix jobs' logs; the whole run's logs come as one zip."""
     run = _chosen_run(gathering).run
-    jobs = [job for job in gathering.sources["jobs"] if evidence_run.is_family(job["name"]) and job["steps"] > 0]
+    jobs = [job for job in _earlier(gathering, "jobs") if evidence_run.is_family(job["name"]) and job["steps"] > 0]
     texts = reads.run_logs(gathering.request.repository, run.id, run.attempt)
     records = []
     for job in jobs:
@@ -380,7 +393,7 @@ def _named_files(gathering: _Gathering, reads: Reads) -> None:
 
 
 def _tree_of(gathering: _Gathering, name: str) -> Tree:
-    raw = gathering.sources[name]
+    raw = _earlier(gathering, name)
     files = {path: gathering.blobs[blob] for path, blob in raw["files"].items()}
     return Tree(raw["revision"], files, frozenset(raw["absent"]))
 
@@ -412,7 +425,7 @@ def _other_files(gathering: _Gathering, reads: Reads) -> None:
     wanted_shas = {name: sha for name, sha in shas.items() if sha != record["head_sha"] and sha in known}
     if not wanted_shas:
         return
-    head = gathering.sources["tree_head"]
+    head = _earlier(gathering, "tree_head")
     paths = sorted({*head["files"], *head["absent"]})
     trees = [_Wanted(name, sha, paths, ()) for name, sha in wanted_shas.items()]
     answer = reads.files(record["repository"], _wishes(trees))
