@@ -303,6 +303,7 @@ def _no_match(ledger: _Ledger, key: AffectedKey, pages: Pages, point: Point) -> 
     """No command on the pages is for this config."""
     if pages.problems:
         ledger.missing += [Unverified(f"the upstream page {path}", reason) for path, reason in pages.problems]
+    if ledger.missing:
         return
     url = pages.url
     if not pages.known:
