@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from app.decide.state import Measurement, Person, PullState
 from app.effects.context import Links
+from app.effects.github import translated
 from app.effects.verification import Verification
 from app.flows.access import GitHubAccess
 from app.github.apps import Installations, with_token
@@ -23,6 +24,7 @@ from app.github.client import GitHub
 from app.github.counter import CallCounter
 from app.github.evidence import EvidenceReads
 from app.github.hosts import Hosts
+from app.policy import Policy, PolicyError
 from app.settings import Settings
 from app.verdict.measurement import measure
 from app.verdict.policies import policy_of_default_branch
@@ -67,13 +69,18 @@ def rooms_for(
             counters.append(counter)
         return EvidenceReads(access.client(repository).counted(counter))
 
-    def policy_of(repository: str, content: bytes | None) -> object:
-        return policy_of_default_branch(content, repository=repository)
+    def policy_of(repository: str, content: bytes | None) -> Policy:
+        try:
+            return policy_of_default_branch(content, repository=repository)
+        except PolicyError:
+            return access.policy(repository)  # the last valid one; its problem is told there
 
     def same_measurement(state: PullState, sha: str) -> Measurement:
-        return measure(reads_of(state.ref.repository), state.ref.repository, state.merge_base, state.head_sha, sha)
+        reads = reads_of(state.ref.repository)
+        with translated():
+            return measure(reads, state.ref.repository, state.merge_base, state.head_sha, sha)
 
-    verification = Verification(reads_of, policy_of, review_day, records)  # type: ignore[arg-type]
+    verification = Verification(reads_of, policy_of, review_day, records)
     return Rooms(access, verification, same_measurement, Links(web=settings.github_web_url))
 
 

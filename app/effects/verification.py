@@ -10,9 +10,11 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+from app.effects.github import translated
+from app.effects.ports import NotThere
 from app.effects.verify import VerdictText, VerifyRequest
-from app.evidence.bundle import write_bundle
-from app.evidence.reads import Reads
+from app.evidence.bundle import Bundle, write_bundle
+from app.evidence.reads import PullRequestGone, Reads
 from app.policy import Policy
 from app.verdict.assess import assess, gather
 
@@ -32,16 +34,7 @@ class Verification:
         self._records = records
 
     def __call__(self, request: VerifyRequest) -> VerdictText:
-        ref = request.state.ref
-        sign_off = (request.sign_off.kind, request.sign_off.id) if request.sign_off is not None else None
-        bundle = gather(
-            self._reads_of(ref.repository),
-            ref.repository,
-            ref.number,
-            self._today(),
-            lambda content: self._policy_of(ref.repository, content),
-            sign_off,
-        )
+        bundle = self._gather(request)
         assessment = assess(bundle, previous=request.previous)
         if self._records is not None:
             write_bundle(bundle, self._records / bundle.digest)
@@ -53,3 +46,20 @@ class Verification:
             check_title=f"{verdict.header} for {verdict.assessed_commit[:7]}",
             full_text=assessment.full_text,
         )
+
+    def _gather(self, request: VerifyRequest) -> Bundle:
+        """Raises the errors of app.effects.ports where the pull request itself cannot be read."""
+        ref = request.state.ref
+        sign_off = (request.sign_off.kind, request.sign_off.id) if request.sign_off is not None else None
+        try:
+            with translated():
+                return gather(
+                    self._reads_of(ref.repository),
+                    ref.repository,
+                    ref.number,
+                    self._today(),
+                    lambda content: self._policy_of(ref.repository, content),
+                    sign_off,
+                )
+        except PullRequestGone as gone:
+            raise NotThere(str(gone)) from gone
