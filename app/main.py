@@ -7,6 +7,7 @@ start the same application against a stand-in.
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from typing import Any
 
 from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
-from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.effects.context import Links, Planner
 from app.effects.faults import Faults
@@ -32,6 +33,10 @@ from app.inbox.events import read_row
 from app.settings import APPLICATION_VERSION, Settings
 from app.store.database import Database
 from app.store.inbox import Delivery, Receipt
+
+
+# The loop and the inbox writer hand work to each other a thousand times a second; Python's 5 ms would be the p99.
+SWITCH_SECONDS = 0.001
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,19 @@ class _LateWriter:
             self._service.writer.accept(delivery, receipt)
 
 
+class _DoorFirst:
+    """The webhook path goes straight to its door; everything else goes through the framework."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self._app, self._door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == "/webhooks/github":
+            await self._door(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
 class Room:
     """Whether the inbox may grow; asked of the database at most once a second."""
 
@@ -68,7 +86,7 @@ class Room:
     def __call__(self) -> bool:
         if self._clock() - self._asked > 1.0:
             self._asked = self._clock()
-            self._answer = self._service.open_rows() < self._limit
+            self._answer = self._service.open_rows(self._limit) < self._limit
         return self._answer
 
 
@@ -113,6 +131,7 @@ def create_app(settings: Settings, rooms: Rooms, *, clock: Callable[[], float] =
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        sys.setswitchinterval(SWITCH_SECONDS)
         await asyncio.to_thread(service.start)
         yield
         await asyncio.to_thread(service.stop)
@@ -126,7 +145,7 @@ def create_app(settings: Settings, rooms: Rooms, *, clock: Callable[[], float] =
         count=service.meters.delivery,
         room=Room(service, settings.inbox_limit),
     )
-    app.router.routes.append(Route("/webhooks/github", door, methods=None))
+    app.add_middleware(_DoorFirst, door=door)
     _add_probes(app, service, settings)
     return app
 

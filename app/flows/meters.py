@@ -13,6 +13,7 @@ sweepgate_pulls_waiting                       pull requests with work
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -53,7 +54,11 @@ class PrometheusMeters:
         self._counters[name].labels(**labels).inc()
 
     def delivery(self, outcome: str, event: str) -> None:
-        self._counters["deliveries"].labels(outcome=outcome, event=event).inc()
+        self._delivered(outcome, event).inc()
+
+    @lru_cache(maxsize=64)  # noqa: B019  (one instance a process; the label values are few)
+    def _delivered(self, outcome: str, event: str) -> Counter:
+        return self._counters["deliveries"].labels(outcome=outcome, event=event)
 
     def show(self, *, inbox: Mapping[str, int], waiting: int) -> bytes:
         """The exposition text, with the gauges brought up to date."""

@@ -12,6 +12,7 @@ the two) is found by `rescue`, as is a workflow that ended without a trace.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -25,7 +26,10 @@ from app.store.pulls import Due
 
 LOG = structlog.get_logger("sweepgate.pump")
 
-BATCH = 200
+BATCH = 100
+# The pump shares one interpreter with the door: it works at most this part of the time, and less in a flood.
+FLOOD = 5
+DUTY, DUTY_IN_A_FLOOD = 0.3, 0.05
 RESCUE_AFTER = 5.0
 
 
@@ -59,6 +63,7 @@ class Pump:
         self._in_flight = in_flight
         self._per_repository = per_repository
         self._wake = threading.Event()
+        self._wakes = 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="pump", daemon=True)
 
@@ -66,6 +71,7 @@ class Pump:
         self._thread.start()
 
     def wake(self) -> None:
+        self._wakes += 1
         self._wake.set()
 
     def stop(self) -> None:
@@ -76,8 +82,8 @@ class Pump:
 
     def turn(self) -> int:
         """Take what is new and enqueue what is due. Returns the number of enqueued reconciles."""
-        while len(inbox.take_new(self._database, self._read, BATCH)) == BATCH:
-            continue
+        if len(inbox.take_new(self._database, self._read, BATCH)) == BATCH:
+            self._wake.set()
         enqueued = 0
         now = self._clock()
         for item in pulls.due(self._database, now=now, limit=self._in_flight, per_repository=self._per_repository):
@@ -110,7 +116,10 @@ class Pump:
             if self._stopped.wait(self._gather_seconds):
                 return
             try:
+                started, wakes = time.perf_counter(), self._wakes
                 self.turn()
+                duty = DUTY if self._wakes - wakes < FLOOD else DUTY_IN_A_FLOOD
+                self._stopped.wait((time.perf_counter() - started) * (1 / duty - 1))
                 if abs(self._clock() - last_rescue) > RESCUE_AFTER:
                     last_rescue = self._clock()
                     self.rescue(older_than=RESCUE_AFTER)

@@ -219,10 +219,9 @@ class Service:
         waiting = sum(1 for row in pulls.overview(self.database) if row["requested"] > row["finished"])
         return inbox.counts(self.database), waiting
 
-    def open_rows(self) -> int:
-        """Rows of the inbox that are not done yet."""
-        counts = inbox.counts(self.database)
-        return counts.get("new", 0) + counts.get("taken", 0)
+    def open_rows(self, at_most: int) -> int:
+        """Rows of the inbox that are not done yet, counted up to `at_most`."""
+        return inbox.open_rows(self.database, at_most=at_most)
 
     def missing(self) -> list[str]:
         """What keeps this process from working, each with the next step."""

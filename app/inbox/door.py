@@ -13,7 +13,8 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from typing import Any, Protocol
 
 from app.inbox.events import EVENTS
@@ -23,8 +24,8 @@ from app.store.inbox import Delivery, Receipt
 
 _GUID = re.compile(rb"[A-Za-z0-9-]{8,64}")
 
-Receive = Callable[[], Any]
-Send = Callable[[dict[str, Any]], Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Writer(Protocol):
@@ -48,8 +49,9 @@ class Door:
         self._max_body = max_body
         self._count = count
         self._room = room
+        self._settler = _Settler()
 
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             await self._refuse(send, 405, "Use POST.", "refused", extra=[(b"allow", b"POST")])
             return
@@ -83,20 +85,16 @@ class Door:
         error = await self._stored(Delivery(guid.decode(), event, body, time.time()))
         if error is None:
             self._count("accepted", event)
-            await _answer(send, 202, {"status": "accepted"})
+            await send(_ACCEPTED_START)
+            await send(_ACCEPTED_BODY)
         elif isinstance(error, StoreFull):
             await self._refuse(send, 503, "The disk is full. Deliver again later.", "full", extra=_LATER)
         else:
             await self._refuse(send, 503, "The store does not answer. Deliver again later.", "error", extra=_LATER)
 
     async def _stored(self, delivery: Delivery) -> Exception | None:
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[Exception | None] = loop.create_future()
-
-        def receipt(error: Exception | None) -> None:
-            loop.call_soon_threadsafe(_settle, waiting, error)
-
-        self._writer.accept(delivery, receipt)
+        waiting: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+        self._writer.accept(delivery, self._settler.receipt(waiting))
         return await waiting
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
@@ -124,12 +122,42 @@ class Door:
         await _answer(send, status, {"error": message}, extra)
 
 
+_ACCEPTED = b'{"status": "accepted"}'
+_ACCEPTED_START = {
+    "type": "http.response.start",
+    "status": 202,
+    "headers": [(b"content-type", b"application/json"), (b"content-length", str(len(_ACCEPTED)).encode())],
+}
+_ACCEPTED_BODY = {"type": "http.response.body", "body": _ACCEPTED}
 _LATER = [(b"retry-after", b"60")]
 
 
-def _settle(waiting: asyncio.Future[Exception | None], error: Exception | None) -> None:
-    if not waiting.done():
-        waiting.set_result(error)
+Waiting = asyncio.Future[Exception | None]
+
+
+class _Settler:
+    """Carries receipts from the writer's thread to the loop, one wake-up for all that are there."""
+
+    def __init__(self) -> None:
+        self._settled: deque[tuple[Waiting, Exception | None]] = deque()
+        self._is_woken = False
+
+    def receipt(self, waiting: Waiting) -> Receipt:
+        def told(error: Exception | None) -> None:
+            self._settled.append((waiting, error))
+            if not self._is_woken:
+                self._is_woken = True
+                waiting.get_loop().call_soon_threadsafe(self._settle)
+
+        return told
+
+    def _settle(self) -> None:
+        # First lower the flag, then empty: a receipt in between wakes once too often, never once too few.
+        self._is_woken = False
+        while self._settled:
+            waiting, error = self._settled.popleft()
+            if not waiting.done():
+                waiting.set_result(error)
 
 
 async def _answer(send: Send, status: int, value: object, extra: Sequence[tuple[bytes, bytes]] = ()) -> None:

@@ -48,7 +48,8 @@ def _read(row: InboxRow, payload: Mapping[str, Any]) -> Reading:
     number = _number(row.event, payload)
     if not isinstance(name, str) or number is None:
         return Reading(row.id, "done", "touches no pull request", repository=None)
-    return Reading(row.id, "taken", None, name, number, _label_payload(row, payload, name, number))
+    label, callback = _label_payload(row, payload, name, number), _callback(row, payload, name, number)
+    return Reading(row.id, "taken", None, name, number, label, callback)
 
 
 def _number(event: str, payload: Mapping[str, Any]) -> int | None:
@@ -93,6 +94,20 @@ def _label_payload(row: InboxRow, payload: Mapping[str, Any], name: str, number:
         "actor_id": int(sender["id"]),
         "actor": str(sender["login"]),
         "at": _seconds(str(pull["updated_at"])),
+    }
+
+
+def _callback(row: InboxRow, payload: Mapping[str, Any], name: str, number: int) -> dict[str, object] | None:
+    """A message of the staging target; app.decide.staging checks every field of it."""
+    if row.event != "repository_dispatch":
+        return None
+    return {
+        "guid": row.guid,
+        "repository": name,
+        "number": number,
+        "kind": str(payload.get("action", "")),
+        "payload": payload["client_payload"],
+        "at": row.received_at,
     }
 
 
