@@ -78,6 +78,7 @@ class Story:
     policy: Policy = field(default_factory=lambda: shipped("inferencex"))
     link: dict[str, Any] = field(default_factory=dict)
     extra_links: list[UpstreamRecord] = field(default_factory=list)
+    no_upstream: bool = False
     missing: dict[type[Fact], str] = field(default_factory=dict)
 
     def edit(self, path: str, old: str, new: str, count: int = -1, base: bool = False) -> Story:
@@ -193,6 +194,8 @@ class Story:
         )
 
     def _upstream(self) -> Iterable[UpstreamRecipe]:
+        if self.no_upstream:
+            return
         pull: dict[str, Any] = {
             "link": f"https://github.com/{names.UPSTREAM}/pull/{names.UPSTREAM_NUMBER}",
             "comment_id": names.SIGN_OFF_ID,
@@ -208,7 +211,7 @@ class Story:
         contents = {path: content.encode() for path, content in self.pages.items()}
         yield UpstreamRecipe(UpstreamRecord(**{**pull, **self.link}), contents)
         for record in self.extra_links:
-            yield UpstreamRecipe(record, {})
+            yield UpstreamRecipe(record, contents if record.kind == "page" else {})
 
     def row(self, number: int) -> CheckResult:
         """The row of one check, as the engine gives it."""
