@@ -78,6 +78,7 @@ HELP = Help(
 
 
 def applies(scope: Scope) -> object | NotApplicable:
+    """a file is changed"""
     return scope.changed_files or NotApplicable("no file is changed")
 
 

@@ -108,6 +108,7 @@ HELP = Help(
 
 
 def applies(scope: Scope) -> object | NotApplicable:
+    """a benchmark point is affected, and not only by removals"""
     if scope.keys and all(removal_only(key) for key in scope.keys) and not scope.undecided:
         return NotApplicable(REMOVALS_ONLY)
     return found_or(scope, [key for key in scope.keys if not removal_only(key)], NOTHING_AFFECTED)

@@ -77,6 +77,7 @@ HELP = Help(
 
 
 def applies(scope: Scope) -> object | NotApplicable:
+    """a benchmark point is affected, not only by removals and not by append-only entries alone"""
     if scope.keys and all(removal_only(key) for key in scope.keys) and not scope.undecided:
         return NotApplicable(REMOVALS_ONLY)
     if scope.entries and all(entry.append_only for entry in scope.entries):

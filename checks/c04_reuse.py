@@ -66,6 +66,7 @@ HELP = Help(
 
 
 def applies(scope: Scope) -> object | NotApplicable:
+    """a benchmark config key is affected"""
     return found_or(scope, scope.keys, NOTHING_AFFECTED)
 
 

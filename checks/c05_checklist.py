@@ -103,6 +103,7 @@ def subject_of(item: Item) -> int | None:
 
 
 def applies(_scope: Scope) -> object:
+    """always"""
     return True
 
 

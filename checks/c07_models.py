@@ -66,6 +66,7 @@ HELP = Help(
 
 
 def applies(scope: Scope) -> object | NotApplicable:
+    """a benchmark point is added, changed or re-enabled"""
     return found_or(scope, [key for key in scope.keys if _judged(key)], "no benchmark point is added or changed")
 
 

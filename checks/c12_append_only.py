@@ -61,6 +61,7 @@ _HARMLESS = (".md", ".txt", ".png", ".svg")
 
 
 def applies(scope: Scope) -> object | NotApplicable:
+    """an appended changelog entry is append-only"""
     return scope.append_only_entries or NotApplicable("no appended entry is append-only")
 
 

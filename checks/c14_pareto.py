@@ -68,6 +68,7 @@ HELP = Help(
 
 
 def applies(scope: Scope) -> object | NotApplicable:
+    """throughput of an affected key must be measured"""
     return found_or(scope, throughput_keys(scope), NOTHING_AFFECTED)
 
 

@@ -59,6 +59,7 @@ HELP = Help(
 
 
 def applies(_scope: Scope) -> object:
+    """always; without a technical claim it is N/A"""
     return True
 
 

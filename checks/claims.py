@@ -25,6 +25,7 @@ Span = tuple[int, int]
 SHOWN = 90
 MAX_CLAIMS = 200
 MAX_BODY = 65_536
+MAX_SENTENCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def _sentences(text: str) -> Iterator[tuple[str, int]]:
             held = []
         if not stands_alone:
             first = first if held else number
-            held.append(line)
+            held.append(" ".join(line.split()))
 
 
 def _split(lines: list[str], first: int) -> Iterator[tuple[str, int]]:
@@ -156,7 +157,7 @@ def _split(lines: list[str], first: int) -> Iterator[tuple[str, int]]:
         lead = joined[position:end]
         skipped = joined[:position].count("\n") + len(lead[: len(lead) - len(lead.lstrip())].split("\n")) - 1
         if sentence:
-            yield sentence, first + skipped
+            yield sentence[:MAX_SENTENCE], first + skipped
         position = match.end() if match else end
 
 

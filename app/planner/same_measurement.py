@@ -26,6 +26,7 @@ from app.target.tree import NotRecorded, Tree
 
 LABELS = frozenset({"kv-offloading", "kv-offload-backend", "total-cpu-dram-gb", "spec-decoding"})
 """Row fields that a master can change while the server runs the same (rules.md 1)."""
+LABEL_VARIABLES = frozenset({"KV_OFFLOADING", "TOTAL_CPU_DRAM_GB", "SPEC_DECODING"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class _Tally:
         fields -= {"exp-name", "conc"}
         if isinstance(point.recipe, EffectiveRecipe) and not fields:
             return Difference(point.key, point.recipe.path, label)
-        labels = bool(fields) and fields <= LABELS and _settings(earlier) == _settings(point)
+        labels = bool(fields) and fields <= LABELS and _served(earlier) == _served(point)
         shown = ", ".join(sorted(fields))
         return Difference(point.key, point.master.path, f"{label} in {shown}" if shown else label, labels)
 
@@ -218,6 +219,16 @@ def _identity(point: Point) -> tuple[str, int, str]:
 
 def _settings(point: Point) -> Mapping[str, Any] | None:
     return identity_recipe(point.recipe) if isinstance(point.recipe, EffectiveRecipe) else None
+
+
+def _served(point: Point) -> Mapping[str, Any] | None:
+    """What the server runs: the recipe without the client's own copies of the row's labels."""
+    settings = _settings(point)
+    if settings is None:
+        return None
+    benchmark = dict(settings.get("benchmark") or {})
+    env = {name: value for name, value in (benchmark.get("env") or {}).items() if name not in LABEL_VARIABLES}
+    return {**settings, "benchmark": {**benchmark, "env": env}}
 
 
 def _bound_eval(tree: Tree, point: Point) -> tuple[str, object]:
