@@ -123,7 +123,7 @@ def printed(value: str) -> Story:
         pytest.param(
             lambda: sglang("'{\"mystery\": 1}'"),
             "FAIL",
-            "could not be verified: json-model-override-args of musespark-fp4-gb200-sglang-agentic-dflash (it has the key mystery",
+            "json-model-override-args of musespark-fp4-gb200-sglang-agentic-dflash (it has the key mystery",
             id="8.unknown-key: nobody knows it",
         ),
         pytest.param(
