@@ -183,7 +183,8 @@ def _teams(content: Content, _facts: Facts) -> Teams:
 def _activity(content: Content, _facts: Facts) -> BranchActivity:
     """Hosts list the newest update first; updates of one second keep their order."""
     updates: tuple[ActivityRecord, ...] = content.parsed("activity", tuple[ActivityRecord, ...], BranchActivity)
-    return BranchActivity(tuple(sorted(updates[::-1], key=lambda update: update.timestamp)))
+    oldest_first = list(reversed(updates))
+    return BranchActivity(tuple(sorted(oldest_first, key=lambda update: update.timestamp)))
 
 
 def _other_trees(content: Content, _facts: Facts) -> OtherTrees:

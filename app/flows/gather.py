@@ -2,6 +2,8 @@
 
 Cost: one GraphQL read and one list of runs when nothing changed; look-ups that can never change are remembered, and a
 permission is remembered for a few minutes (every effect that spends or publishes reads it again).
+Accepted race: artifacts of an ended run are remembered for the day, so one that is deleted meanwhile is missed until
+tomorrow here; whoever downloads it (a verdict, staging) finds out at once.
 """
 
 from __future__ import annotations
@@ -136,24 +138,32 @@ class Gatherer:
                 added.append(self._with_memos(state.ref, self.reader.run(state.ref.repository, number)))
             except NotThere:
                 absent.add(number)
-        runs = tuple(self._completed(state.ref, run, needs) for run in (*state.runs, *added))
+        runs = tuple(self._completed(state, run, needs) for run in (*state.runs, *added))
         return replace(state, runs=runs, absent_runs=frozenset(absent))
 
-    def _completed(self, ref: PullRef, run: Run, needs: Needs) -> Run:
+    def _completed(self, state: PullState, run: Run, needs: Needs) -> Run:
+        ref = state.ref
         if run.id in needs.executed and run.executed is None:
             executed = self.reader.executed(ref.repository, run.id)
             if not run.active:
                 self.memos.put(_memo_key(ref, run, "executed"), executed)
             run = replace(run, executed=executed)
         if run.id in needs.artifacts and run.artifacts is None:
-            run = replace(run, artifacts=tuple(self._artifacts(ref, run)))
+            run = replace(run, artifacts=self._artifacts(ref, run, state.review_date))
         return run
 
-    def _artifacts(self, ref: PullRef, run: Run) -> Iterable[Artifact]:
+    def _artifacts(self, ref: PullRef, run: Run, day: str) -> tuple[Artifact, ...]:
+        key = _memo_key(ref, run, f"artifacts:{day}")
+        known = None if run.active else self.memos.get(key)
+        if known is not None:
+            return tuple(Artifact(name, expired) for name, expired in known)
         try:
-            return self.reader.artifacts(ref.repository, run.id)
+            found = tuple(self.reader.artifacts(ref.repository, run.id))
         except NotThere:
             return ()
+        if found and not run.active:
+            self.memos.put(key, [[one.name, one.expired] for one in found])
+        return found
 
     def _measurement(self, state: PullState, sha: str) -> Measurement:
         key = f"same:{state.ref.repository}:{sha}:{state.head_sha}"
