@@ -222,9 +222,12 @@ class GitHub:
     # people ----------------------------------------------------------------------------------------------------
 
     def permission(self, repository: str, login: str) -> PermissionRead:
-        """Both fields of the collaborator API. One that is missing is an error, never "no"; nor is a 404."""
+        """Both fields of the collaborator API. One that is missing is Unreadable, and so is a 404: never "no"."""
         url = f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission"
-        node = self._object(url, repository)
+        try:
+            node = self._object(url, repository)
+        except NotThere:
+            raise Unreadable(f"GitHub does not tell the permission of {login} in {repository}") from None
         permission, role = node.get("permission"), node.get("role_name")
         if not (isinstance(permission, str) and permission and isinstance(role, str) and role):
             raise Unreadable(f"GitHub's answer about the permission of {login} lacks permission or role_name")

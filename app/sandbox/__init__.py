@@ -26,7 +26,7 @@ leaves it, and sends its webhook (`world.webhooks.point_at(url, secret)`; webhoo
 redelivered). What goes wrong on demand is in faults.py (`world.faults.error(...)`, `.secondary(...)`, `.silence(...)`),
 lateness in `world.lag`, latency in `world.latency`. `world.requests` and `world.counted()` tell what was asked.
 
-A story can also be written as files and played step by step: see story.py for the layout (`Story.load(folder)`).
+A world can also stand in a folder: `World.load(Path("my-world"))`, layout in load.py.
 """
 
 from __future__ import annotations

@@ -133,13 +133,13 @@ class Application:
 
 
 class Server:
-    """The stand-in on two loopback ports, in threads of this process. A context manager; starts in well under 0.5 s."""
+    """The stand-in on two loopback ports, in a thread of this process. A context manager."""
 
     def __init__(self, world: World, host: str = "127.0.0.1", port: int = 0, files_port: int = 0) -> None:
         self.world = world
         self._sockets = [_bound(host, port), _bound(host, files_port)]
-        self._servers: list[uvicorn.Server] = []
-        self._threads: list[threading.Thread] = []
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
         api, files = (each.getsockname()[1] for each in self._sockets)
         self.url = f"http://{host}:{api}"
         self.files_host = f"http://{host}:{files}"
@@ -159,33 +159,29 @@ class Server:
     def start(self) -> Server:
         import uvicorn
 
-        for each in self._sockets:
-            settings = uvicorn.Config(
-                Application(self.world), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
-            )
-            server = uvicorn.Server(settings)
-            thread = threading.Thread(target=server.run, args=([each],), name="sandbox", daemon=True)
-            thread.start()
-            self._servers.append(server)
-            self._threads.append(thread)
-        while not all(server.started for server in self._servers):
+        settings = uvicorn.Config(
+            Application(self.world), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        )
+        self._server = uvicorn.Server(settings)
+        self._thread = threading.Thread(target=self._server.run, args=(self._sockets,), name="sandbox", daemon=True)
+        self._thread.start()
+        while not self._server.started:
             time.sleep(0.002)
         return self
 
-    def stop(self) -> None:
+    def stop(self, wait: bool = True) -> None:
+        """Stop serving. Without `wait` the ports are freed a moment later, by the server's own thread."""
         self.world.webhooks.close()
-        for server in self._servers:
-            server.should_exit = True
-        for thread in self._threads:
-            thread.join(5)
-        for each in self._sockets:
-            each.close()
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            if wait:
+                self._thread.join(5)
 
     def __enter__(self) -> Server:
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        self.stop(wait=False)
 
 
 PAGE_HOSTS = ("docs.sglang.io", "recipes.vllm.ai", "docs.nvidia.com", "raw.githubusercontent.com", "github.com")

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from app.sandbox.clock import Clock, HandClock
@@ -85,6 +86,13 @@ class World:
         """A fresh id of a user or repository: these still fit 32 bits."""
         self._last_small_id += 1
         return self._last_small_id
+
+    @classmethod
+    def load(cls, folder: Path) -> World:
+        """A world from a folder with a `world.yaml` (layout: load.py). Raises BadWorld."""
+        from app.sandbox.load import load
+
+        return load(cls(), folder)
 
     # people and tokens -----------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import io
 import json
 import stat
 import zipfile
+from typing import Any
 
 import pytest
 
@@ -117,7 +118,7 @@ def test_an_artifact_is_read_behind_its_redirect_without_the_token(world: World,
         pytest.param({"files": {"x": b""}, "expired": True}, NotThere, id="expired"),
     ],
 )
-def test_an_artifact_cannot_be_read(made: dict, error: type[HostError], run: Run, github: GitHub) -> None:
+def test_an_artifact_cannot_be_read(made: dict[str, Any], error: type[HostError], run: Run, github: GitHub) -> None:
     artifact = run.artifact("results_bmk", **made)
     listed = next(each for each in github.artifacts(R, 4001) if each.id == artifact.id)
     with pytest.raises(error):
@@ -192,7 +193,9 @@ def test_a_page_is_read_as_it_is(world: World, github: GitHub) -> None:
         pytest.param({"status": 403}, Refused, id="behind an account"),
     ],
 )
-def test_a_page_that_cannot_be_read(plant: dict, error: type[HostError], world: World, github: GitHub) -> None:
+def test_a_page_that_cannot_be_read(
+    plant: dict[str, Any], error: type[HostError], world: World, github: GitHub
+) -> None:
     world.page("https://docs.sglang.io/x", "text")
     world.faults.add(Fault(path="docs.sglang.io", times=0, **plant))
     with pytest.raises(error):

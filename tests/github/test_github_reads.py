@@ -233,7 +233,7 @@ def test_permission_has_two_fields(login: str, permission: str, role: str, pull:
 
 
 def test_a_failed_permission_look_up_is_an_error_and_never_no(world: World, repo: Repository, github: GitHub) -> None:
-    with pytest.raises(NotThere):
+    with pytest.raises(Unreadable):
         github.permission(R, "nobody")
     world.faults.add(Fault(path="permission", status=200, message="no fields"))
     with pytest.raises(Unreadable):
@@ -322,7 +322,7 @@ def test_a_new_run_shows_late(repo: Repository, world: World, github: GitHub) ->
     assert github.runs(R, "run-sweep.yml") == []
     with pytest.raises(NotThere):
         github.run(R, 4001)
-    world.clock.advance(5)
+    world.clock.advance(5)  # type: ignore[attr-defined]
     assert [one.id for one in github.runs(R, "run-sweep.yml")] == [4001]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import pytest
 from pydantic import SecretStr
@@ -27,10 +28,12 @@ from app.github.errors import (
 from app.github.hosts import Hosts
 from app.github.transport import next_page
 from app.sandbox import Server, World
-from app.sandbox.faults import Fault
+from app.sandbox.faults import Fault, Faults
 from app.sandbox.pull import PullRequest
 from app.sandbox.repository import Repository
 from tests.github.conftest import START, Connect, FakeTime, R
+
+Plant = Callable[[Faults], Fault]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +46,7 @@ from tests.github.conftest import START, Connect, FakeTime, R
         pytest.param(lambda faults: faults.too_many(retry_after=2), id="429 with a short wait"),
     ],
 )
-def test_a_read_is_repeated_after(plant, world: World, pull: PullRequest, connect: Connect) -> None:
+def test_a_read_is_repeated_after(plant: Plant, world: World, pull: PullRequest, connect: Connect) -> None:
     github = connect(timeout=0.2)
     plant(world.faults)
     assert github.head(R, 7) == pull.head_sha
@@ -62,7 +65,7 @@ def test_a_read_is_repeated_after(plant, world: World, pull: PullRequest, connec
         pytest.param(lambda faults: faults.add(Fault(status=410, times=0)), NotThere, id="gone"),
     ],
 )
-def test_a_read_ends_in(plant, error: type[HostError], world: World, pull: PullRequest, github: GitHub) -> None:
+def test_a_read_ends_in(plant: Plant, error: type[HostError], world: World, pull: PullRequest, github: GitHub) -> None:
     plant(world.faults)
     with pytest.raises(error):
         github.head(R, 7)
@@ -77,7 +80,7 @@ def test_a_read_ends_in(plant, error: type[HostError], world: World, pull: PullR
         pytest.param(lambda faults: faults.silence(method="POST", after=True), id="no answer in time"),
     ],
 )
-def test_an_unanswered_create_is_not_repeated(plant, world: World, pull: PullRequest, connect: Connect) -> None:
+def test_an_unanswered_create_is_not_repeated(plant: Plant, world: World, pull: PullRequest, connect: Connect) -> None:
     plant(world.faults)
     with pytest.raises(Unanswered):
         connect(timeout=0.2).writes.create_comment(R, 7, "hello")

@@ -89,4 +89,5 @@ def api(server: Server) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="session")
 def description() -> dict[str, Any]:
-    return json.loads(DESCRIPTION.read_text())
+    told: dict[str, Any] = json.loads(DESCRIPTION.read_text())
+    return told

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -75,9 +77,9 @@ def queries() -> dict[str, str]:
     page = {"nodes": [], "pageInfo": {"hasNextPage": True, "endCursor": "c"}}
     client = with_token(transport.hosts, SecretStr("x"))
     client.transport = transport
-    asks = {
+    asks: dict[str, Callable[[], object]] = {
         "state": lambda: graphql.read_pull(transport, "o/r", 1, ["HEAD:a"]),
-        **{name: lambda name=name: graphql._complete(transport, "o/r", 1, page, name) for name in graphql.LISTS},
+        **{name: partial(graphql._complete, transport, "o/r", 1, page, name) for name in graphql.LISTS},
         "inline comments": lambda: graphql._complete_review(transport, "o/r", review),
         "files": lambda: graphql.read_objects(transport, "o/r", ["a:b"]),
         "history": lambda: graphql.read_objects_and_history(
