@@ -9,22 +9,16 @@ concurrency (workflows.md 6). Nothing is guessed where a point has no log: the c
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 from app.facts.records import JobLogRecord
 from app.facts.values import text_of
 from app.planner.points import AGENTIC, Point
+from app.results.job_names import JobName, family_of, mismatch, parse_job
 from app.target.flags import engine_of_framework
 from app.target.recipe import EffectiveRecipe, Role, Setting
-
-_CONCURRENCIES = re.compile(r"(?:\A|\s)c(\d+(?:x\d+)*)(?=\s|\Z)")
-_FAMILY = re.compile(
-    r"\A(multi-node )?(canary|agentic eval|agentic|eval|(?:single-node |multi-node )?(?:1k1k|8k1k|\d+_\d+)) /"
-)
-_WORDS = re.compile(r"[\s|/()]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,55 +113,21 @@ def eval_logs_of(point: Point, logs: Iterable[JobLogRecord]) -> tuple[JobLogReco
 
 
 def is_eval_only(log: JobLogRecord) -> bool:
-    family = _FAMILY.match(log.job_name)
-    return "eval-only" in log.job_name or (family is not None and family[2].endswith("eval"))
+    job = _parsed(log.job_name)
+    return (job is not None and job.is_eval and "eval-only" in log.job_name) or family_of(log.job_name).endswith("eval")
 
 
 def runs_point(job_name: str, point: Point) -> bool:
-    """True where a job's name describes the point: family, model prefix, precision, topology and concurrency."""
-    concurrencies = _CONCURRENCIES.findall(job_name)
-    if not concurrencies or str(point.concurrency) not in concurrencies[-1].split("x"):
+    """True where a job's name describes the point: family, concurrency and every field of the row that it carries."""
+    job = _parsed(job_name)
+    if job is None or point.concurrency not in job.concurrencies:
         return False
-    if not _family_fits(job_name, point):
+    fixed = "" if point.scenario == AGENTIC else point.label.split(" ")[0]
+    if job.family not in ("canary", "eval", fixed or "agentic") or (job.family == "eval" and not fixed):
         return False
-    words = _WORDS.split(job_name)
-    row = point.row
-    if str(row.get("model-prefix", "")) not in words or str(row.get("precision", "")) not in words:
-        return False
-    return _topology_fits(words, row) and _offload_fits(job_name, row)
+    return not mismatch(job, point.row)
 
 
-def _family_fits(job_name: str, point: Point) -> bool:
-    family = _FAMILY.match(job_name)
-    if family is None:
-        return False
-    name = family[2]
-    if (family[1] is not None or name.startswith("multi-node")) != point.multinode and name != "canary":
-        return False
-    if name in ("canary", "eval", "agentic eval"):
-        return name != "eval" or point.scenario != AGENTIC
-    if name == "agentic":
-        return point.scenario == AGENTIC
-    return point.label.startswith(name.rsplit(" ", 1)[-1])
-
-
-def _topology_fits(words: list[str], row: Mapping[str, Any]) -> bool:
-    if "tp" in row:
-        wanted = [f"TP{row['tp']}"]
-        if int(row.get("ep") or 1) > 1:
-            wanted.append(f"EP{row['ep']}")
-        if row.get("dp-attn"):
-            wanted.append("DPA")
-        return all(word in words for word in wanted)
-    for worker, letter in (("prefill", "P"), ("decode", "D")):
-        block = row.get(worker)
-        if not isinstance(block, Mapping) or int(block.get("num-worker", 0)) == 0:
-            continue
-        if f"{block['num-worker']}{letter}" not in words or f"TP{block.get('tp')}" not in words:
-            return False
-    return True
-
-
-def _offload_fits(job_name: str, row: Mapping[str, Any]) -> bool:
-    offloading = str(row.get("kv-offloading") or "none")
-    return ("KV offload" in job_name) == (offloading != "none") or "KV offload" not in job_name
+@lru_cache(maxsize=1024)
+def _parsed(job_name: str) -> JobName | None:
+    return parse_job(job_name)
