@@ -7,6 +7,7 @@ input. Imports stay lazy and few: a cold plan must cost less than importing the 
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import json
 import sys
@@ -28,7 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """One of the verbs `plan`, `changed`, `changelog check`, `changelog add`. Returns the exit code."""
     from app.checkout.revisions import Unreadable
 
-    gc.disable()  # a short process: collecting would cost more than it frees
+    gc.disable()  # a short process: collecting would cost more than it frees, at its end too
+    atexit.register(gc.freeze)
     try:
         arguments = list(sys.argv[1:] if argv is None else argv)
         verb = arguments[0] if arguments else ""
