@@ -50,7 +50,6 @@ class Repository:
     dispatches: list[Dispatch] = field(default_factory=list)
     codeowners_errors: list[dict[str, Any]] = field(default_factory=list)
     workflows: dict[str, int] = field(default_factory=dict)
-    hooks: list[int] = field(default_factory=list)
 
     @property
     def owner(self) -> str:

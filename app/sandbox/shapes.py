@@ -1,4 +1,4 @@
-"""Purpose: GitHub's JSON for people, repositories, pull requests and what is said in them; also webhook payloads.
+"""Purpose: GitHub's JSON for people, repositories, labels and pull requests.
 
 Shapes follow GitHub's OpenAPI description (api.github.com); tests hold them to it. API addresses start with the
 world's `api_url`, pages with `web`.
@@ -6,11 +6,10 @@ world's `api_url`, pages with `web`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from app.sandbox.clock import iso
-from app.sandbox.model import Comment, Event, Reaction
+from app.sandbox.model import Reaction
 
 if TYPE_CHECKING:
     from app.sandbox.pull import PullRequest
@@ -161,28 +160,17 @@ def label(world: World, repo: Repository, name: str) -> Json:
 def pull(world: World, it: PullRequest) -> Json:
     """The list's shape."""
     repo = it.repo
-    url = f"{world.api_url}/repos/{repo.full_name}/pulls/{it.number}"
-    issue = f"{world.api_url}/repos/{repo.full_name}/issues/{it.number}"
-    page = f"{world.web}/{repo.full_name}/pull/{it.number}"
-    links = {
-        "self": url,
-        "html": page,
-        "issue": issue,
-        "comments": f"{issue}/comments",
-        "review_comments": f"{url}/comments",
-        "review_comment": f"{world.api_url}/repos/{repo.full_name}/pulls/comments{{/number}}",
-        "commits": f"{url}/commits",
-        "statuses": f"{world.api_url}/repos/{repo.full_name}/statuses/{it.head_sha}",
-    }
+    links = _links(world, it)
+    page = links["html"]
     return {
         "id": it.id,
         "node_id": f"PR_{it.id}",
         "number": it.number,
-        "url": url,
+        "url": links["self"],
         "html_url": page,
         "diff_url": f"{page}.diff",
         "patch_url": f"{page}.patch",
-        "issue_url": issue,
+        "issue_url": links["issue"],
         **{f"{name}_url": links[name] for name in links if name not in ("self", "html", "issue")},
         "state": it.state,
         "locked": False,
@@ -206,6 +194,22 @@ def pull(world: World, it: PullRequest) -> Json:
         "head": _side(world, it.head_repo, it.head_branch, it.head_sha),
         "base": _side(world, repo, it.base_branch, it.base_sha),
         "_links": {name: {"href": address} for name, address in links.items()},
+    }
+
+
+def _links(world: World, it: PullRequest) -> dict[str, str]:
+    """The addresses that belong to a pull request."""
+    api = f"{world.api_url}/repos/{it.repo.full_name}"
+    url, issue = f"{api}/pulls/{it.number}", f"{api}/issues/{it.number}"
+    return {
+        "self": url,
+        "html": f"{world.web}/{it.repo.full_name}/pull/{it.number}",
+        "issue": issue,
+        "comments": f"{issue}/comments",
+        "review_comments": f"{url}/comments",
+        "review_comment": f"{api}/pulls/comments{{/number}}",
+        "commits": f"{url}/commits",
+        "statuses": f"{api}/statuses/{it.head_sha}",
     }
 
 
@@ -253,106 +257,6 @@ def reactions(target: list[Reaction], url: str) -> Json:
     return {"url": f"{url}/reactions", "total_count": len(target), **counts}
 
 
-def reaction(world: World, it: Reaction) -> Json:
-    return {
-        "id": it.id,
-        "node_id": f"REA_{it.id}",
-        "user": user(world, it.user),
-        "content": it.content,
-        "created_at": iso(it.created_at),
-    }
-
-
-def comment(world: World, it: PullRequest, one: Comment) -> Json:
-    """A comment of any kind in the shape of its own endpoint."""
-    return {"issue": _issue_comment, "review": _review, "review_comment": _review_comment}[one.kind](world, it, one)
-
-
-def comment_page(world: World, it: PullRequest, one: Comment) -> str:
-    anchor = {"issue": "issuecomment-", "review": "pullrequestreview-", "review_comment": "discussion_r"}[one.kind]
-    return f"{world.web}/{it.repo.full_name}/pull/{it.number}#{anchor}{one.id}"
-
-
-def _issue_comment(world: World, it: PullRequest, one: Comment) -> Json:
-    api = f"{world.api_url}/repos/{it.repo.full_name}/issues"
-    return {
-        "id": one.id,
-        "node_id": f"IC_{one.id}",
-        "url": f"{api}/comments/{one.id}",
-        "html_url": comment_page(world, it, one),
-        "issue_url": f"{api}/{it.number}",
-        "user": user(world, one.author),
-        "body": one.body,
-        "author_association": it.repo.association(one.author),
-        "created_at": iso(one.created_at),
-        "updated_at": iso(one.updated_at),
-        "performed_via_github_app": None,
-        "reactions": reactions(one.reactions, f"{api}/comments/{one.id}"),
-    }
-
-
-def _review(world: World, it: PullRequest, one: Comment) -> Json:
-    page, api = comment_page(world, it, one), f"{world.api_url}/repos/{it.repo.full_name}/pulls/{it.number}"
-    return {
-        "id": one.id,
-        "node_id": f"PRR_{one.id}",
-        "user": user(world, one.author),
-        "body": one.body,
-        "state": one.state,
-        "commit_id": one.commit or None,
-        "html_url": page,
-        "pull_request_url": api,
-        "_links": {"html": {"href": page}, "pull_request": {"href": api}},
-        "author_association": it.repo.association(one.author),
-        "submitted_at": iso(one.created_at),
-    }
-
-
-def _review_comment(world: World, it: PullRequest, one: Comment) -> Json:
-    api = f"{world.api_url}/repos/{it.repo.full_name}/pulls"
-    url, page = f"{api}/comments/{one.id}", comment_page(world, it, one)
-    links = {"self": {"href": url}, "html": {"href": page}, "pull_request": {"href": f"{api}/{it.number}"}}
-    return {
-        "id": one.id,
-        "node_id": f"PRRC_{one.id}",
-        "url": url,
-        "html_url": page,
-        "pull_request_url": f"{api}/{it.number}",
-        "pull_request_review_id": one.review,
-        "diff_hunk": "@@ -1 +1 @@",
-        "path": one.path,
-        "line": one.line,
-        "side": "RIGHT",
-        "commit_id": one.commit,
-        "original_commit_id": one.commit,
-        "user": user(world, one.author),
-        "body": one.body,
-        "author_association": it.repo.association(one.author),
-        "created_at": iso(one.created_at),
-        "updated_at": iso(one.updated_at),
-        "reactions": reactions(one.reactions, url),
-        "_links": links,
-    }
-
-
-def issue_event(world: World, it: PullRequest, one: Event) -> Json:
-    """An entry of the events list and of the timeline."""
-    made: Json = {
-        "id": one.id,
-        "node_id": one.node_id,
-        "url": f"{world.api_url}/repos/{it.repo.full_name}/issues/events/{one.id}",
-        "actor": user(world, one.actor),
-        "event": one.kind,
-        "commit_id": one.after or None,
-        "commit_url": None,
-        "created_at": iso(one.created_at),
-        "performed_via_github_app": None,
-    }
-    if one.label:
-        made["label"] = {"name": one.label, "color": "ededed"}
-    return made
-
-
 def issue(world: World, it: PullRequest) -> Json:
     """The pull request seen as an issue, as the issue endpoints and issue_comment webhooks show it."""
     shown = pull(world, it)
@@ -370,36 +274,6 @@ def issue(world: World, it: PullRequest) -> Json:
         "reactions": reactions(it.reactions, api),
         "pull_request": {name: shown[name] for name in ("url", "html_url", "diff_url", "patch_url", "merged_at")},
     }
-
-
-def payload_of(world: World, repo: Repository, action: str, sender: str, parts: Mapping[str, Any]) -> Json:
-    """A webhook's body. `parts` are records of the world (pull, comment, review, run, label) or ready JSON."""
-    from app.sandbox.shapes_runs import run as run_shape
-
-    body: Json = {"action": action} if action else {}
-    it: PullRequest | None = parts.get("pull")
-    for name, part in parts.items():
-        if name == "pull" and it is not None:
-            body["pull_request"] = pull_detail_quietly(world, it)
-        elif name in ("comment", "review") and it is not None:
-            body[name] = comment(world, it, part)
-        elif name == "run":
-            body["workflow_run"] = run_shape(world, part)
-            body["workflow"] = {"name": part.name, "path": part.path, "id": part.repo.workflow_id(part.path)}
-        elif name == "label":
-            body["label"] = label(world, repo, part)
-        else:
-            body[name] = part
-    if it is not None and getattr(parts.get("comment"), "kind", "") == "issue":
-        body["issue"] = issue(world, it)
-        del body["pull_request"]
-    if it is not None:
-        body["number"] = it.number
-    body["repository"] = repository(world, repo)
-    body["sender"] = user(world, sender)
-    if (installed := world.installation_of(repo)) is not None:
-        body["installation"] = {"id": installed.id, "node_id": f"I_{installed.id}"}
-    return body
 
 
 def pull_detail_quietly(world: World, it: PullRequest) -> Json:

@@ -18,10 +18,10 @@ from app.sandbox.faults import Faults, Lag
 from app.sandbox.git import GitStore
 from app.sandbox.locking import locked
 from app.sandbox.model import App, Budget, Dispatch, Installation, Team, Token, User
+from app.sandbox.payloads import payload_of
 from app.sandbox.pull import PullRequest
 from app.sandbox.repository import Repository
 from app.sandbox.runs import Run
-from app.sandbox.shapes import payload_of
 from app.sandbox.webhooks import Webhooks
 
 FIRST_ID = 5_000_000_000

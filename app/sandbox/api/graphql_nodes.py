@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from app.sandbox.clock import iso, moment
 from app.sandbox.git import Commit
 from app.sandbox.model import Comment, Event
-from app.sandbox.shapes import comment_page, mergeable_of
+from app.sandbox.shapes import mergeable_of
+from app.sandbox.shapes_said import comment_page
 
 if TYPE_CHECKING:
     from app.sandbox.pull import PullRequest
@@ -114,23 +115,6 @@ def repository_node(world: World, repo: Repository, viewer: str) -> Json:
             raise GraphQLError(message, extensions={"type": "NOT_FOUND"})
         return pull_node(world, found, viewer)
 
-    def pull_requests(info: object, **told: Any) -> Json:
-        states, order = told.pop("states", None), told.pop("orderBy", None)
-        base, head = told.pop("baseRefName", None), told.pop("headRefName", None)
-        found = [
-            it
-            for it in repo.pulls.values()
-            if (not states or _state(it) in states)
-            and base in (None, it.base_branch)
-            and head in (None, it.head_branch)
-        ]
-        if order:
-            by_update = order["field"] == "UPDATED_AT"
-            found.sort(
-                key=lambda it: it.updated_at if by_update else it.created_at, reverse=order["direction"] == "DESC"
-            )
-        return connection("pullRequests", lambda: found, lambda it: pull_node(world, it, viewer))(info, **told)
-
     return {
         "__typename": "Repository",
         "id": f"R_{repo.id}",
@@ -140,7 +124,6 @@ def repository_node(world: World, repo: Repository, viewer: str) -> Json:
         "ref": ref,
         "object": git_object,
         "pullRequest": pull_request,
-        "pullRequests": pull_requests,
     }
 
 

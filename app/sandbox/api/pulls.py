@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from operator import attrgetter
 
-from app.sandbox import shapes, shapes_runs
+from app.sandbox import shapes, shapes_runs, shapes_said
 from app.sandbox.api.core import Answer, Call, Refused, empty, invalid, not_found, route
 from app.sandbox.clock import moment
 from app.sandbox.model import Comment
@@ -107,7 +107,7 @@ def _listed(call: Call, kind: str) -> Answer:
     found = it.comment_list(kind)
     if since := call.query.get("since"):
         found = [each for each in found if each.updated_at >= moment(since)]
-    return call.paged(found, lambda one: shapes.comment(call.world, it, one))
+    return call.paged(found, lambda one: shapes_said.comment(call.world, it, one))
 
 
 @route("GET", R + "/issues/{number:int}/comments")
@@ -120,13 +120,13 @@ def create_comment(call: Call) -> Answer:
     it = call.pull()
     _signed_in(call)
     made = it.comment(call.login, _body(call))
-    return Answer(shapes.comment(call.world, it, made), 201)
+    return Answer(shapes_said.comment(call.world, it, made), 201)
 
 
 @route("GET", R + "/issues/comments/{id:int}")
 def comment(call: Call) -> Answer:
     it, one = call.comment("issue")
-    return Answer(shapes.comment(call.world, it, one))
+    return Answer(shapes_said.comment(call.world, it, one))
 
 
 @route("PATCH", R + "/issues/comments/{id:int}")
@@ -135,7 +135,7 @@ def edit_comment(call: Call) -> Answer:
     if one.author != call.login:
         call.must(it.repo, "issues")
     it.edit_comment(one, _body(call), call.login)
-    return Answer(shapes.comment(call.world, it, one))
+    return Answer(shapes_said.comment(call.world, it, one))
 
 
 @route("DELETE", R + "/issues/comments/{id:int}")
@@ -160,7 +160,7 @@ def reviews(call: Call) -> Answer:
 @route("GET", R + "/pulls/{number:int}/reviews/{id:int}")
 def review(call: Call) -> Answer:
     it, one = call.comment("review")
-    return Answer(shapes.comment(call.world, it, one))
+    return Answer(shapes_said.comment(call.world, it, one))
 
 
 @route("GET", R + "/pulls/{number:int}/comments")
@@ -171,7 +171,7 @@ def review_comments(call: Call) -> Answer:
 @route("GET", R + "/pulls/comments/{id:int}")
 def review_comment(call: Call) -> Answer:
     it, one = call.comment("review_comment")
-    return Answer(shapes.comment(call.world, it, one))
+    return Answer(shapes_said.comment(call.world, it, one))
 
 
 # reactions ---------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def review_comment(call: Call) -> Answer:
 def _reaction_list(call: Call, it: PullRequest, one: Comment | None) -> Answer:
     wanted = call.query.get("content")
     found = [each for each in (one.reactions if one else it.reactions) if wanted in (None, each.content)]
-    return call.paged(found, lambda each: shapes.reaction(call.world, each))
+    return call.paged(found, lambda each: shapes_said.reaction(call.world, each))
 
 
 def _react(call: Call, it: PullRequest, one: Comment | None) -> Answer:
@@ -189,7 +189,7 @@ def _react(call: Call, it: PullRequest, one: Comment | None) -> Answer:
     if content not in CONTENTS:
         raise invalid("Reaction", "content")
     made, fresh = it.react(call.login, content, one)
-    return Answer(shapes.reaction(call.world, made), 201 if fresh else 200)
+    return Answer(shapes_said.reaction(call.world, made), 201 if fresh else 200)
 
 
 def _unreact(call: Call, it: PullRequest, one: Comment | None) -> Answer:
@@ -260,13 +260,13 @@ def remove_label(call: Call) -> Answer:
 @route("GET", R + "/issues/{number:int}/events")
 def issue_events(call: Call) -> Answer:
     it = call.pull()
-    return call.paged(it.events, lambda one: shapes.issue_event(call.world, it, one))
+    return call.paged(it.events, lambda one: shapes_said.issue_event(call.world, it, one))
 
 
 @route("GET", R + "/issues/{number:int}/timeline")
 def timeline(call: Call) -> Answer:
     it = call.pull()
-    return call.paged(it.events, lambda one: shapes.issue_event(call.world, it, one))
+    return call.paged(it.events, lambda one: shapes_said.issue_event(call.world, it, one))
 
 
 def _signed_in(call: Call) -> None:

@@ -30,10 +30,6 @@ enum PullRequestTimelineItemsItemType {
   CLOSED_EVENT CONVERT_TO_DRAFT_EVENT HEAD_REF_FORCE_PUSHED_EVENT LABELED_EVENT MERGED_EVENT READY_FOR_REVIEW_EVENT
   REOPENED_EVENT UNLABELED_EVENT
 }
-enum PullRequestOrderField { CREATED_AT UPDATED_AT }
-enum IssueOrderField { COMMENTS CREATED_AT UPDATED_AT }
-enum OrderDirection { ASC DESC }
-input IssueOrder { field: IssueOrderField! direction: OrderDirection! }
 
 type PageInfo { endCursor: String hasNextPage: Boolean! hasPreviousPage: Boolean! startCursor: String }
 type RateLimit { cost: Int! limit: Int! remaining: Int! resetAt: DateTime! used: Int! }
@@ -120,17 +116,12 @@ type PullRequest implements Node {
     after: String, before: String, first: Int, itemTypes: [PullRequestTimelineItemsItemType!], last: Int
   ): PullRequestTimelineItemsConnection!
 }
-type PullRequestConnection { nodes: [PullRequest] pageInfo: PageInfo! totalCount: Int! }
 
 type Repository implements Node {
   id: ID! databaseId: Int nameWithOwner: String! defaultBranchRef: Ref
   ref(qualifiedName: String!): Ref
   object(expression: String, oid: GitObjectID): GitObject
   pullRequest(number: Int!): PullRequest
-  pullRequests(
-    after: String, baseRefName: String, before: String, first: Int, headRefName: String, last: Int,
-    orderBy: IssueOrder, states: [PullRequestState!]
-  ): PullRequestConnection!
 }
 
 type Query {
