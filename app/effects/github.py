@@ -35,8 +35,10 @@ from app.github import errors as host_errors
 from app.github.client import GitHub
 from app.github.errors import reason
 from app.github.reads import Actor, PullRead, RunRead, Said
+from app.github.writes import Annotation as HostAnnotation
 from app.github.writes import CheckRunText as HostCheckRunText
 from app.policy import SweepPolicy
+from app.verdict.annotations import Annotation
 
 TRUSTED = (
     ".github/CODEOWNERS",
@@ -217,7 +219,8 @@ class GitHubWriter:
                 text.text,
                 text.details_url,
             )
-            place = self._github.writes.put_check_run(repository, head_sha, told, number)
+            notes = () if number is not None else tuple(_host_annotation(note) for note in text.annotations)
+            place = self._github.writes.put_check_run(repository, head_sha, told, number, notes)
         self._remember(repository, head_sha, place.id, text)
         return CheckRunPlace(place.id, place.url)
 
@@ -249,6 +252,10 @@ class GitHubWriter:
     def repository_dispatch(self, repository: str, event_type: str, payload: Mapping[str, Any]) -> None:
         with translated():
             self._github.writes.repository_dispatch(repository, event_type, payload)
+
+
+def _host_annotation(note: Annotation) -> HostAnnotation:
+    return HostAnnotation(note.path, note.line, note.line, note.level, note.message, note.title)
 
 
 def person(actor: Actor) -> Person:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from app.decide.state import Artifact, HeadChange, Permission, PullRef, PullState, Remark, RemarkKind, Run
+from app.verdict.annotations import Annotation
 
 
 class EffectError(Exception):
@@ -65,6 +66,7 @@ class CheckRunText:
     summary: str
     text: str = ""
     details_url: str = ""
+    annotations: tuple[Annotation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

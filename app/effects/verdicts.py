@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from app.decide.state import PullState, Remark
 from app.effects.context import Context
 from app.effects.ports import CheckRunText, Refused
 from app.effects.verify import VerdictText, VerifyRequest
+from app.words.verdict import NO_FINDINGS
 
 VERDICT_CHECK = "Sweepgate verdict"
 MAX_CHECK_TEXT = 65_000
@@ -80,8 +82,11 @@ def _signed_head(remark: Remark | None, previous: Mapping[str, Any] | None, cont
 
 
 def _publish_check_run(action: Verify, text: VerdictText, context: Context) -> None:
-    """The whole verdict as a check run. A plain token may not write check runs: the comment then stands alone."""
-    key = f"verdict-{action.sign_off}"
+    """The whole verdict as a check run. A plain token may not write check runs: the comment then stands alone.
+
+    Annotations of a check run can only be added, so each text has a check run of its own; GitHub shows the newest.
+    """
+    key = f"verdict-{action.sign_off}-{hashlib.sha256(text.full_text.encode()).hexdigest()[:12]}"
     known = next((run for run in context.state.check_runs if run.external_id == key), None)
     conclusion = {"PASS": "success", "WARN": "neutral", "REJECTED": "failure"}[text.header]
     told = CheckRunText(
@@ -90,8 +95,9 @@ def _publish_check_run(action: Verify, text: VerdictText, context: Context) -> N
         status="completed",
         conclusion=conclusion,
         title=text.check_title,
-        summary=text.check_title,
+        summary=text.check_title if text.annotations else f"{text.check_title}. {NO_FINDINGS}",
         text=text.full_text[:MAX_CHECK_TEXT],
+        annotations=text.annotations,
     )
     try:
         context.writer.put_check_run(context.state.ref.repository, action.head_sha, told, known.id if known else None)

@@ -45,6 +45,7 @@ class Verification:
             payload=assessment.payload(),
             check_title=f"{verdict.header} for {verdict.assessed_commit[:7]}",
             full_text=assessment.full_text,
+            annotations=assessment.annotations,
         )
 
     def _gather(self, request: VerifyRequest) -> Bundle:
@@ -60,6 +61,7 @@ class Verification:
                     self._today(),
                     lambda content: self._policy_of(ref.repository, content),
                     sign_off,
+                    request.signed_head,
                 )
         except PullRequestGone as gone:
             raise NotThere(str(gone)) from gone

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from app.decide.actions import Exempt, Pin
 from app.decide.state import PullState, Remark
+from app.verdict.annotations import Annotation
 
 HEADERS = ("PASS", "WARN", "REJECTED")
 
@@ -34,7 +35,8 @@ class VerdictText:
     """One verdict as text.
 
     `body` is the visible comment, without marker, its last line "Assessed commit: ...". `payload` goes into the marker
-    (bundle digest, row statuses, `recheck_on`). `full_text` is everything, for the check run.
+    (bundle digest, row statuses, `recheck_on`). `full_text` is everything, for the check run, with `annotations` on
+    changed lines.
     """
 
     header: str
@@ -42,6 +44,7 @@ class VerdictText:
     payload: Mapping[str, Any]
     check_title: str
     full_text: str
+    annotations: tuple[Annotation, ...] = ()
 
 
 class Verify(Protocol):

@@ -51,6 +51,8 @@ class Request:
     """Which pull request, which sign-off (kind and id; None: the newest), on which day.
 
     `policy_of` turns the policy file of the default branch (None: there is none) into the effective policy.
+    `signed_head` is the head that the sign-off signed as our trusted marker remembers it, for when the branch's
+    activity does not reach back that far.
     """
 
     repository: str
@@ -58,6 +60,7 @@ class Request:
     review_date: date
     policy_of: Callable[[bytes | None], Policy]
     sign_off: tuple[str, int] | None = None
+    signed_head: str | None = None
 
 
 @dataclass
@@ -102,6 +105,7 @@ def collect(reads: Reads, request: Request, outside_needs: OutsideNeeds) -> Bund
     _choose_sign_off(gathering)
     with ThreadPoolExecutor(THREADS) as pool:
         _round(pool, gathering, reads, (_activity, _permissions, _runs, _first_files))
+        _remember_signed_head(gathering)
         _round(pool, gathering, reads, (_teams, _run_details, _named_files))
         _round(pool, gathering, reads, (_other_files, _logs, _artifacts))
         needed = outside_needs(gathering.facts())
@@ -173,6 +177,14 @@ def _choose_sign_off(gathering: _Gathering) -> None:
     if signed:
         newest = max(signed, key=lambda comment: (signed_at(comment), comment.id))
         gathering.sign_off = {"kind": newest.kind, "id": newest.id}
+
+
+def _remember_signed_head(gathering: _Gathering) -> None:
+    """What our marker remembers counts only where the activity does not reach back to the sign-off."""
+    remembered = gathering.request.signed_head
+    signed = _live_sign_off(gathering.facts(), gathering.sign_off) if remembered else None
+    if signed is not None and signed.signed_head is None:
+        gathering.sign_off = {**gathering.sign_off, "signed_head": remembered}
 
 
 @_guarded("activity")

@@ -296,7 +296,9 @@ def _json_members(
             if not member.endswith(".json"):
                 continue
             try:
-                read.append((artifact.name, member, json.loads(content.blob(blob, kind))))
+                value = json.loads(content.blob(blob, kind))
+                json.dumps(value, ensure_ascii=False).encode()  # refuses half characters, which no output can hold
+                read.append((artifact.name, member, value))
             except (ValueError, RecursionError):
                 problems.append(f"{artifact.name}/{member}: not JSON")
     return read, problems
@@ -390,8 +392,8 @@ def _overview(content: Content, _facts: Facts) -> OverviewPage:
     return OverviewPage(record.url, content.blob(record.blob, OverviewPage))
 
 
-def _sign_offs(_content: Content, facts: Facts) -> SignOffs:
-    return signing.sign_offs(facts)
+def _sign_offs(content: Content, facts: Facts) -> SignOffs:
+    return signing.sign_offs(facts, content.sign_off)
 
 
 def _sign_off(content: Content, facts: Facts) -> SignOff:

@@ -6,6 +6,8 @@ is its creation, or its author's own last edit (an edit signs anew). An edit by 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from app.facts.base import Facts, Missing
 from app.facts.github import BranchActivity, Comments, PullRequest
 from app.facts.records import CommentRecord
@@ -26,8 +28,8 @@ def signed_at(comment: CommentRecord) -> str:
     return comment.updated_at if edited_by_author else comment.created_at
 
 
-def sign_offs(facts: Facts) -> SignOffs:
-    """All live sign-offs, oldest first."""
+def sign_offs(facts: Facts, answered: Mapping[str, object]) -> SignOffs:
+    """All live sign-offs, oldest first. `answered` may carry the signed head that our marker remembers."""
     activity = facts.state(BranchActivity)
     head_ref = facts[PullRequest].record.head_ref
     found = []
@@ -40,6 +42,8 @@ def sign_offs(facts: Facts) -> SignOffs:
         else:
             head = activity.head_at(time)
             why_not = "" if head else f"the activity list of {head_ref} does not reach back to {time}"
+        if head is None and (comment.kind, comment.id) == (answered.get("kind"), answered.get("id")):
+            head = str(answered.get("signed_head") or "") or None
         if comment.editor is not None and comment.editor.lower() != comment.author.login.lower():
             head, why_not = None, f"it was last edited by {comment.editor}, not by its author"
         found.append(SignedComment(comment, parse_signoff(comment.body), time, head, why_not))

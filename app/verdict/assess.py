@@ -22,6 +22,7 @@ from app.planner.scope import Scope
 from app.policy import Policy
 from app.target.models_md import scenario_key
 from app.verdict import changes, engine, render
+from app.verdict.annotations import Annotation, annotate
 from checks.contract import NotApplicable
 
 
@@ -33,6 +34,7 @@ class Assessment:
     bundle: Bundle
     comment: str
     full_text: str
+    annotations: tuple[Annotation, ...]
     recheck_on: str | None
 
     def payload(self) -> dict[str, Any]:
@@ -66,9 +68,11 @@ def gather(
     review_date: date,
     policy_of: Callable[[bytes | None], Policy],
     sign_off: tuple[str, int] | None = None,
+    signed_head: str | None = None,
 ) -> Bundle:
-    """The bundle of one pull request. Raises PullRequestGone."""
-    return collect(reads, Request(repository, number, review_date, policy_of, sign_off), outside_needs)
+    """The bundle of one pull request. `signed_head` as our marker remembers it. Raises PullRequestGone."""
+    request = Request(repository, number, review_date, policy_of, sign_off, signed_head)
+    return collect(reads, request, outside_needs)
 
 
 def assess(
@@ -82,7 +86,8 @@ def assess(
     signer = signed.signed.login if signed is not None else ""
     changed = changes.changed_line(verdict, previous)
     comment = render.markdown(verdict, signer=signer, escalate_to=policy.escalation.core_maintainers, changed=changed)
-    return Assessment(verdict, bundle, comment, render.text(verdict), _recheck_on(facts))
+    notes = annotate(verdict, facts)
+    return Assessment(verdict, bundle, comment, render.text(verdict), notes, _recheck_on(facts))
 
 
 def _recheck_on(facts: Facts) -> str | None:

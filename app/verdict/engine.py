@@ -25,7 +25,7 @@ from app.facts.repository import HeadTree, MergeBaseTree
 from app.planner.scope import Scope, compute_scope
 from app.policy import Policy, read_policy
 from app.target.source import RejectedInput
-from app.target.tree import NotRecorded
+from app.target.tree import NotRecorded, Tree
 from checks.contract import (
     COULD_NOT,
     AnyOf,
@@ -136,13 +136,21 @@ def scope_of(facts: Facts) -> Scope | Unverified:
     """The scope, or which evidence it lacks: then every row is "could not be verified"."""
     try:
         base, head = facts[MergeBaseTree].tree, facts[HeadTree].tree
-        return compute_scope(base, head, facts[ChangedFiles].paths)
+        changed = facts[ChangedFiles].paths
+        if not changed and _differ(base, head):
+            return Unverified(ChangedFiles.title, "the list is empty, although files differ from the merge base")
+        return compute_scope(base, head, changed)
     except MissingFact as absent:
         return Unverified(absent.missing.source, absent.missing.reason)
     except NotRecorded as unseen:
         return Unverified("files of the pull request", str(unseen))
     except RejectedInput as rejected:
         return Unverified("what the pull request affects", f"the configuration is rejected: {rejected.problems[0]}")
+
+
+def _differ(base: Tree, head: Tree) -> bool:
+    both = (path for path in {*base.files, *head.files} if base.knows(path) and head.knows(path))
+    return any(base.identity(path) != head.identity(path) for path in both)
 
 
 def _row(check: Check, facts: Facts, scope: Scope | Unverified, errors: list[str]) -> CheckResult:

@@ -74,7 +74,9 @@ def to_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def json_text(verdict: Verdict) -> str:
-    return json.dumps(to_json(verdict), ensure_ascii=False, indent=1) + "\n"
+    """UTF-8 text; half characters from somebody's file become "?"."""
+    told = json.dumps(to_json(verdict), ensure_ascii=False, indent=1) + "\n"
+    return told.encode("utf-8", "replace").decode()
 
 
 def _row_json(row: VerdictRow) -> dict[str, Any]:

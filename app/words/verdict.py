@@ -59,4 +59,4 @@ def assessed(sha: str) -> str:
     return f"Assessed commit: `{sha}`."
 
 
-NO_FINDINGS = "No findings."
+NO_FINDINGS = "No findings on changed lines."
