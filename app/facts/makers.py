@@ -72,7 +72,7 @@ from app.facts.sweep import (
     PlanRows,
     ResultRow,
 )
-from app.target.checklist import parse_template
+from app.target.checklist import Template, parse_template
 from app.target.codeowners import Codeowners
 from app.target.golden import read_curve
 from app.target.models_md import ModelsTable
@@ -256,11 +256,12 @@ def _models(_content: Content, facts: Facts) -> Models:
 
 
 def _checklists(content: Content, facts: Facts) -> ChecklistTemplates:
-    target = facts[TargetTree].tree
-    tip = parse_template(target.layout.checklist, _read(target, target.layout.checklist, ChecklistTemplates))
-    then = _tree(content, "tree_signoff_base", ChecklistTemplates)
-    raw = _read(then, then.layout.checklist, ChecklistTemplates)
-    return ChecklistTemplates(parse_template(then.layout.checklist, raw), tip)
+    def template(tree: Tree) -> Template:
+        raw = _read(tree, tree.layout.checklist, ChecklistTemplates)
+        return _parsed_file(lambda: parse_template(tree.layout.checklist, raw), ChecklistTemplates)
+
+    tip = template(facts[TargetTree].tree)
+    return ChecklistTemplates(template(_tree(content, "tree_signoff_base", ChecklistTemplates)), tip)
 
 
 def _evidence_run(content: Content, facts: Facts) -> EvidenceRun:
@@ -296,8 +297,10 @@ def _json_members(
             if not member.endswith(".json"):
                 continue
             try:
-                value = json.loads(content.blob(blob, kind))
-                json.dumps(value, ensure_ascii=False).encode()  # refuses half characters, which no output can hold
+                raw = content.blob(blob, kind)
+                value = json.loads(raw)
+                if b"\\ud" in raw.lower():
+                    json.dumps(value, ensure_ascii=False).encode()  # refuses half characters: no output can hold them
                 read.append((artifact.name, member, value))
             except (ValueError, RecursionError):
                 problems.append(f"{artifact.name}/{member}: not JSON")

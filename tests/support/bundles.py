@@ -105,6 +105,13 @@ class Editor:
         """The source's JSON, to be changed in place."""
         yield self.sources[source]
 
+    def at_head(self, sha: str) -> Editor:
+        """Another commit is the head; its files are those of the head's tree."""
+        self._bundle = replace(self._bundle, head_sha=sha)
+        self.sources["pull_request"]["head_sha"] = sha
+        self.sources["tree_head"]["revision"] = sha
+        return self
+
     def set_record(self, source: str, value: Any) -> Editor:
         self.sources[source] = value
         self.statuses[source] = SourceStatus(True)
