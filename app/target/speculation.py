@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from app.target.recipe import EffectiveRecipe, Role, Setting, Speculation
+from app.target.recipe import EffectiveRecipe, Setting, Speculation
 from app.target.source import FileLine, reject
 
 BONUS_TOKEN = Decimal(1)
@@ -160,8 +160,8 @@ _READERS: Mapping[str, Callable[[Mapping[str, Setting]], Speculation | None]] = 
 class Pinned:
     """An acceptance length that is written into the recipe or the master config instead of being injected.
 
-    `value` is the text's number; `acceptance_length` the length it means (TRT-LLM counts without the bonus token).
-    `role` is "" for settings of the whole recipe, `variable` what carries it.
+    `value` is the text's number; `acceptance_length` the length it means: TRT-LLM counts without the bonus token, a
+    rate is of `length` draft tokens. `role` is "" for settings of the whole recipe, `variable` what carries it.
     """
 
     engine: str
@@ -169,9 +169,12 @@ class Pinned:
     setting: Setting
     role: str
     variable: str
+    length: int | None = None
 
     @property
     def acceptance_length(self) -> Decimal:
+        if self.variable == _RATE and self.length is not None:
+            return (BONUS_TOKEN + self.value * self.length).quantize(Decimal("0.01"))
         return self.value + BONUS_TOKEN if self.variable in _WITHOUT_BONUS else self.value
 
     @property
@@ -185,6 +188,7 @@ _VARIABLES: Mapping[str, str] = {
     "TILERT_SIMULATE_ACC_LEN": "tilert",
     "SYNTHETIC_ACCEPTANCE_LENGTH": "",
 }
+_RATE = "spec-decode-acceptance-rate"
 _WITHOUT_BONUS = frozenset({"TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS"})
 
 
@@ -193,7 +197,7 @@ def pinned_acceptance(recipe: EffectiveRecipe) -> tuple[Pinned, ...]:
     found: list[Pinned] = []
     for role in recipe.roles.values():
         found.extend(pinned_in_env(recipe.engine, role.env, role.name))
-        found.extend(_pinned_in_args(recipe.engine, role))
+        found.extend(pinned_in_args(recipe.engine, role.args, role.name))
     found.extend(pinned_in_env(recipe.engine, recipe.environment, ""))
     found.extend(pinned_in_env(recipe.engine, recipe.benchmark_env, ""))
     return tuple(found)
@@ -207,17 +211,22 @@ def pinned_in_env(engine: str, env: Mapping[str, Setting], role: str) -> Iterato
             yield Pinned(owner or engine, _number(setting, variable), setting, role, variable)
 
 
-def _pinned_in_args(engine: str, role: Role) -> Iterator[Pinned]:
-    config = role.args.get("speculative-config")
+def pinned_in_args(engine: str, args: Mapping[str, Setting], role: str) -> Iterator[Pinned]:
+    """Acceptance lengths among server arguments: vLLM's JSON, ATOM's length or rate.
+
+    Raises RejectedInput for a value that is no number.
+    """
+    config = args.get("speculative-config")
     if engine == "vllm" and config is not None:
-        value = json_object(config, "speculative-config").get("synthetic_acceptance_length")
+        name = "synthetic_acceptance_length"
+        value = json_object(config, "speculative-config").get(name)
         if value is not None:
-            name = "synthetic_acceptance_length"
-            yield Pinned(engine, _number(Setting(value, config.where), name), config, role.name, name)
-    fixed = role.args.get("spec-decode-acceptance-length")
-    if engine == "atom" and fixed is not None:
-        name = "spec-decode-acceptance-length"
-        yield Pinned(engine, _number(fixed, name), fixed, role.name, name)
+            yield Pinned(engine, _number(Setting(value, config.where), name), config, role, name)
+    for name in ("spec-decode-acceptance-length", _RATE) if engine == "atom" else ():
+        fixed = args.get(name)
+        if fixed is not None:
+            length = length_of(args.get("num-speculative-tokens"), "num-speculative-tokens")
+            yield Pinned(engine, _number(fixed, name), fixed, role, name, length)
 
 
 def pinned_by_row(row: Mapping[str, Any], engine: str, where: FileLine) -> tuple[Pinned, ...]:

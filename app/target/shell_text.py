@@ -1,0 +1,233 @@
+"""Purpose: texts of an evaluated shell script: words with their line, parts that could not be decided, patterns.
+
+A part that the evaluator cannot know (a machine's variable, the output of a program) stays in the text as a *hole*
+with the name of what is unknown and why. Everything that touches a hole stays undecided instead of being guessed.
+
+Invariants: pure. Scripts cannot forge holes: their marks are stripped from every script before it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from app.target.source import FileLine
+
+_OPEN, _SPLIT, _CLOSE = "\ue000", "\ue001", "\ue002"
+_HOLE = re.compile(f"{_OPEN}([^{_SPLIT}{_CLOSE}]*)(?:{_SPLIT}([^{_CLOSE}]*))?{_CLOSE}")
+_SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
+_FORMAT = re.compile(r"%(?P<flags>[-0+ #]*)(?P<width>\d*)(?:\.(?P<precision>\d+))?(?P<kind>[sdiqbfegxXoc%])")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "0": "\0", '"': '"', "'": "'", "e": "\x1b"}
+
+
+class Word(str):
+    """A text with the place where it was decided."""
+
+    __slots__ = ("where",)
+    where: FileLine | None
+
+    def __new__(cls, text: str, where: FileLine | None = None) -> Word:
+        word = super().__new__(cls, text)
+        word.where = where
+        return word
+
+
+def stripped_of_marks(content: bytes) -> bytes:
+    """A script without the private characters that mark holes."""
+    text = content.decode("utf-8", errors="replace")
+    return re.sub(f"[{_OPEN}{_SPLIT}{_CLOSE}]", "", text).encode()
+
+
+def hole(name: str, why: str = "") -> str:
+    """A part that is not known: what it is, and why it is not known."""
+    return f"{_OPEN}{name}{_SPLIT}{why}{_CLOSE}"
+
+
+def either(one: str, other: str, name: str, why: str) -> str:
+    """A text that is one of two: what they begin and end with alike stays known, the rest is a hole."""
+    front = 0
+    while front < min(len(one), len(other)) and one[front] == other[front]:
+        front += 1
+    front = _outside(one, front, -1)
+    most = min(len(one), len(other)) - front
+    back = 0
+    while back < most and one[len(one) - 1 - back] == other[len(other) - 1 - back]:
+        back += 1
+    back = len(one) - _outside(one, len(one) - back, 1) if back else 0
+    return one[:front] + hole(name, why) + (one[len(one) - back :] if back else "")
+
+
+def _outside(text: str, place: int, step: int) -> int:
+    """The nearest place in a direction that is not inside a hole."""
+    for match in _HOLE.finditer(text):
+        if match.start() < place < match.end():
+            return match.start() if step < 0 else match.end()
+    return place
+
+
+def is_known(text: str) -> bool:
+    return _OPEN not in text
+
+
+def reasons(text: str) -> tuple[str, ...]:
+    """Why the holes of a text are not known: "NAME: reason", each once."""
+    found = (f"{match[1]}: {match[2]}" if match[2] else match[1] for match in _HOLE.finditer(text))
+    return tuple(dict.fromkeys(found))
+
+
+def shown(text: str) -> str:
+    """The text for people: holes as ${NAME}."""
+    return _HOLE.sub(lambda match: "${" + match[1] + "}", text)
+
+
+def known_part(text: str) -> str:
+    """The text without its holes."""
+    return _HOLE.sub("", text)
+
+
+def glob_regex(pattern: str) -> str:
+    """A shell pattern (`*`, `?`, `[...]`, `\\x`) as a regular expression without anchors."""
+    result, place = "", 0
+    while place < len(pattern):
+        character = pattern[place]
+        place += 1
+        if character == "*":
+            result += ".*"
+        elif character == "?":
+            result += "."
+        elif character == "\\" and place < len(pattern):
+            result += re.escape(pattern[place])
+            place += 1
+        elif character == "[" and (end := _class_end(pattern, place)) > 0:
+            inner = pattern[place:end].replace("\\", "\\\\")
+            inner = f"^{inner[1:]}" if inner[:1] in ("!", "^") else inner
+            result += f"[{_posix_classes(inner)}]"
+            place = end + 1
+        else:
+            result += re.escape(character)
+    return result
+
+
+def _class_end(pattern: str, start: int) -> int:
+    """The place of the `]` that closes a class which opened before `start`; -1 where none does."""
+    inner = re.match(r"[!^]?\]?(?:\[:\w+:\]|[^\]])*", pattern[start:])
+    end = start + (inner.end() if inner else 0)
+    return end if end < len(pattern) and pattern[end] == "]" else -1
+
+
+def _posix_classes(inner: str) -> str:
+    names = {"space": r"\s", "digit": "0-9", "alpha": "a-zA-Z", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z"}
+    return re.sub(r"\[:(\w+):\]", lambda match: names.get(match[1], ""), inner)
+
+
+def matches(regex: str, text: str) -> bool | None:
+    """Whether a whole text matches; None where a hole decides. `regex` may itself hold holes."""
+    if regex in (".*", ".*.*"):
+        return True
+    if not is_known(regex):
+        return None
+    if is_known(text):
+        return re.fullmatch(regex, text, re.DOTALL) is not None
+    return None
+
+
+def trimmed(text: str, regex: str, *, front: bool, longest: bool) -> str:
+    """`${x#p}`, `##`, `%`, `%%`: the text without the shortest or longest match at its front or end."""
+    if not is_known(text) or not is_known(regex):
+        return hole(shown(text), "trimmed by a pattern")
+    lengths = range(len(text) + 1)
+    for length in reversed(lengths) if longest else lengths:
+        part = text[:length] if front else text[len(text) - length :]
+        if re.fullmatch(regex, part, re.DOTALL):
+            return text[length:] if front else text[: len(text) - length]
+    return text
+
+
+def replaced(text: str, regex: str, by: str, *, everywhere: bool, at: str = "") -> str:
+    """`${x/p/r}` and `//`; `at` is "#" or "%" for a match at the front or the end."""
+    if not is_known(text) or not is_known(regex):
+        return hole(shown(text), "replaced by a pattern")
+    if not regex:
+        return text
+    anchored = {"#": rf"\A(?:{regex})", "%": rf"(?:{regex})\Z"}.get(at, regex)
+    return re.sub(anchored, lambda _: by, text, count=0 if everywhere else 1, flags=re.DOTALL)
+
+
+def quoted(text: str) -> str:
+    """`printf %q`: the text so that a shell reads it back."""
+    if _SAFE.match(text):
+        return text
+    return "''" if not text else "".join(c if _SAFE.match(c) or not is_known(c) else f"\\{c}" for c in text)
+
+
+def unescaped(text: str) -> str:
+    """Backslash escapes of `printf` formats and `echo -e`."""
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[0]), text, flags=re.DOTALL)
+
+
+def printf(form: str, arguments: Sequence[str]) -> str:
+    """`printf`: the format is used again until the arguments are spent."""
+    form = unescaped(form)
+    left = list(arguments)
+    result, first = "", True
+    while first or left:
+        before = len(left)
+        result += _FORMAT.sub(lambda match: _formatted(match, left), form)
+        first = False
+        if len(left) == before:
+            break
+    return result
+
+
+def _formatted(match: re.Match[str], left: list[str]) -> str:
+    kind = match["kind"]
+    if kind == "%":
+        return "%"
+    value = left.pop(0) if left else ""
+    if not is_known(value):
+        return value
+    if kind == "q":
+        return quoted(value)
+    if kind in "sb":
+        width = int(match["width"] or 0)
+        text = unescaped(value) if kind == "b" else value
+        text = text[: int(match["precision"])] if match["precision"] else text
+        return text.ljust(width) if "-" in match["flags"] else text.rjust(width)
+    try:
+        number: float = float(value or 0) if kind in "feg" else int(value or "0", 0)
+        return match[0] % number
+    except ValueError:
+        return hole("printf", f"{value} is no number")
+
+
+def split_fields(text: str, separators: str = " \t\n") -> list[str]:
+    """Word splitting. A hole is never split: it may hold separators of its own, and stays one field."""
+    fields: list[str] = []
+    current = ""
+    for piece in _pieces(text):
+        if piece.startswith(_OPEN):
+            current += piece
+            continue
+        for character in piece:
+            if character not in separators:
+                current += character
+            elif current:
+                fields.append(current)
+                current = ""
+    return [*fields, current] if current else fields
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Holes whole, everything between them as it is."""
+    last = 0
+    for match in _HOLE.finditer(text):
+        if match.start() > last:
+            yield text[last : match.start()]
+        yield match[0]
+        last = match.end()
+    if last < len(text):
+        yield text[last:]
+
+
+def joined(words: Iterable[str], by: str = " ") -> str:
+    return by.join(words)

@@ -1,0 +1,443 @@
+"""Purpose: shell words: quoting, expansions, word splitting, arrays; from syntax nodes to texts with their line.
+
+Invariants: a word that is one variable or one array element keeps the line where that was assigned. What cannot be
+known becomes a hole in the text, never an empty string. Path names are not globbed: `*.yaml` stays as written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from app.target import shell_arithmetic
+from app.target.shell_state import State, Value, first_word, is_machine
+from app.target.shell_syntax import Script, named
+from app.target.shell_text import (
+    Word,
+    glob_regex,
+    hole,
+    is_known,
+    joined,
+    known_part,
+    quoted,
+    replaced,
+    shown,
+    split_fields,
+    trimmed,
+    unescaped,
+)
+
+_EXPANSION = re.compile(
+    r"\$\{(?P<indirect>!)?(?P<length>#(?=[\w@*]))?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?P<rest>.*)\}\Z", re.DOTALL
+)
+_OPERATOR = re.compile(r":[-=+?]|[-=+?]|##|#|%%|%|//|/#|/%|/|\^\^|\^|,,|,|:|@")
+_PLAIN = re.compile(r"[^$`\"'\\]*\Z")
+
+
+class Part(NamedTuple):
+    """A piece of a word. `many` are the elements of an expansion that gives several fields (`"$@"`, `"${A[@]}"`)."""
+
+    text: str
+    quoted: bool = True
+    many: tuple[Word, ...] | None = None
+
+
+class Host(Protocol):
+    """What words need of the shell that evaluates them."""
+
+    state: State
+    script: Script
+
+    def substitution(self, node: Any) -> str:
+        """The output of a command substitution, without its trailing newlines."""
+        ...
+
+    def read(self, name: str) -> Value | None:
+        """A variable, counted as read; None where it is unset."""
+        ...
+
+    def special(self, name: str) -> str:
+        """`$?`, `$$`, `$!`, `$-`, `$0`."""
+        ...
+
+
+class Words:
+    """Expands the words of one shell."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    # -- words ---------------------------------------------------------------------------------------------------
+
+    def fields(self, node: Any) -> list[Word]:
+        """All fields of a word after expansion and splitting."""
+        where = self._host.script.place(node)
+        done: list[Word] = []
+        current: list[str] | None = None
+        for part in self._parts(node):
+            if part.many is not None and part.quoted:
+                for place, element in enumerate(part.many):
+                    if place and current is not None:
+                        done.append(_assembled(current, where))
+                        current = None
+                    current = [*(current or []), element]
+            elif part.quoted:
+                current = [*(current or []), part.text]
+            else:
+                text = part.text if part.many is None else joined(part.many)
+                current = self._split(text, current, done, where)
+        return [*done, _assembled(current, where)] if current is not None else done
+
+    @staticmethod
+    def _split(text: str, current: list[str] | None, done: list[Word], where: Any) -> list[str] | None:
+        """Adds an unquoted expansion: its first field joins the open one, the last stays open."""
+        pieces = split_fields(text)
+        if text[:1].isspace() and current is not None:
+            done.append(_assembled(current, where))
+            current = None
+        for place, piece in enumerate(pieces):
+            if place and current is not None:
+                done.append(_assembled(current, where))
+                current = None
+            kept = text if isinstance(text, Word) and piece == text else piece
+            current = [*(current or []), kept]
+        if text[-1:].isspace() and current is not None and pieces:
+            done.append(_assembled(current, where))
+            return None
+        return current
+
+    def text(self, node: Any) -> Word:
+        """A word without splitting: the right side of an assignment, a case subject, an operand of [[ ]]."""
+        parts = [part.text if part.many is None else joined(part.many) for part in self._parts(node)]
+        return _assembled(parts, self._host.script.place(node))
+
+    def pattern(self, node: Any) -> str:
+        """A word as a regular expression: unquoted parts are shell patterns, quoted parts are literal."""
+        result = ""
+        for part in self._parts(node, pattern=True):
+            text = part.text if part.many is None else joined(part.many)
+            if not is_known(text):
+                return hole(shown(text), "a pattern that is not known")
+            result += re.escape(text) if part.quoted else glob_regex(text)
+        return result
+
+    # -- parts ---------------------------------------------------------------------------------------------------
+
+    def _parts(self, node: Any, pattern: bool = False) -> Iterator[Part]:
+        kind = node.type
+        script = self._host.script
+        if kind in ("concatenation", "command_name"):
+            for child in node.children:
+                yield from self._parts(child, pattern)
+        elif kind == "string":
+            yield from self._quoted(node)
+        elif kind == "raw_string":
+            yield Part(script.text(node)[1:-1])
+        elif kind == "ansi_c_string":
+            yield Part(unescaped(script.text(node)[2:-1]))
+        elif kind == "translated_string":
+            yield from self._parts(node.children[-1])
+        elif kind in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):
+            yield self._expanded(node, in_quotes=False)
+        elif kind == "process_substitution":
+            yield Part(hole("a process substitution", "its output is a file"))
+        else:
+            text = script.text(node)
+            yield Part(text if pattern else _unescaped_word(text), quoted=not pattern)
+
+    def _quoted(self, node: Any) -> Iterator[Part]:
+        """The parts of a double-quoted string; what stands between its children is literal."""
+        script = self._host.script
+        place, end = node.start_byte + 1, node.end_byte - 1
+        empty = True
+        for child in node.named_children:
+            if child.type == "string_content":
+                continue
+            if child.start_byte > place:
+                yield Part(_unescaped_string(script.between(place, child.start_byte)))
+                empty = False
+            part = self._expanded(child, in_quotes=True)
+            empty = empty and part.many is None
+            yield part
+            place = child.end_byte
+        if place < end:
+            yield Part(_unescaped_string(script.between(place, end)))
+        elif empty and not node.named_children:
+            yield Part("")
+
+    def heredoc(self, body: Any) -> str:
+        """The text of a here-document with its expansions."""
+        script = self._host.script
+        result, place = "", body.start_byte
+        for child in body.named_children:
+            if child.type == "heredoc_content":
+                continue
+            result += _unescaped_string(script.between(place, child.start_byte), heredoc=True)
+            part = self._expanded(child, in_quotes=True)
+            result += part.text if part.many is None else joined(part.many)
+            place = child.end_byte
+        return result + _unescaped_string(script.between(place, body.end_byte), heredoc=True)
+
+    def _expanded(self, node: Any, in_quotes: bool) -> Part:
+        kind = node.type
+        script = self._host.script
+        if kind == "simple_expansion":
+            return self._variable(script.text(node)[1:], None, in_quotes)
+        if kind == "command_substitution":
+            return Part(self._host.substitution(node), in_quotes)
+        if kind == "arithmetic_expansion":
+            value = self.arithmetic(node)
+            text = hole(shown(script.text(node)), "arithmetic on what is not known") if value is None else str(value)
+            return Part(text, in_quotes)
+        if kind == "expansion":
+            return self._braced(script.text(node), node, in_quotes)
+        return Part(self.text(node), in_quotes)
+
+    # -- variables -----------------------------------------------------------------------------------------------
+
+    def _variable(self, name: str, index: str | None, in_quotes: bool) -> Part:
+        if name in ("@", "*"):
+            return self._elements(self._host.state.arguments, name, in_quotes)
+        if index in ("@", "*"):
+            value = self._host.read(name)
+            if isinstance(value, Mapping):
+                return self._elements(tuple(value.values()), index, in_quotes)
+            elements = value if isinstance(value, tuple) else (value,) if isinstance(value, Word) else ()
+            return self._elements(elements, index, in_quotes)
+        word = self.value(name, index)
+        return Part("" if word is None else word, in_quotes)
+
+    @staticmethod
+    def _elements(elements: tuple[Word, ...], how: str, in_quotes: bool) -> Part:
+        if in_quotes and how == "*":
+            return Part(joined(elements))
+        return Part("", in_quotes, elements)
+
+    def value(self, name: str, index: str | None = None) -> Word | None:
+        """`$name` or `${name[index]}`; None where it is unset. A machine's variable is a hole."""
+        if name.isdigit() and name != "0":
+            arguments = self._host.state.arguments
+            return arguments[int(name) - 1] if int(name) <= len(arguments) else None
+        if name in ("#", "?", "$", "!", "-", "0"):
+            return Word(self._host.special(name))
+        value = self._host.read(name)
+        if value is None:
+            why = "set by the machine" if is_machine(name) else self._host.state.tainted
+            return Word(hole(name, why)) if why else None
+        if index is None or isinstance(value, Word):
+            return first_word(value) if index in (None, "0") else None
+        return self._element(name, value, index)
+
+    def _element(self, name: str, value: Value, index: str) -> Word | None:
+        if isinstance(value, Mapping):
+            return value.get(index) if is_known(index) else Word(hole(f"{name}[{shown(index)}]", "an index"))
+        number = self._number(index)
+        if number is None or isinstance(value, Word):
+            return Word(hole(f"{name}[{shown(index)}]", "an index that is not known"))
+        return value[number] if -len(value) <= number < len(value) else None
+
+    def _braced(self, text: str, node: Any, in_quotes: bool) -> Part:
+        match = _EXPANSION.match(text)
+        if match is None:
+            return Part(hole(text, "an expansion that is not understood"), in_quotes)
+        name, rest = match["name"], match["rest"]
+        index: str | None = None
+        if rest.startswith("["):
+            end = _bracket_end(rest)
+            index, rest = self.fragment(rest[1:end], node), rest[end + 1 :]
+        if match["length"]:
+            return Part(self._length(name, index), in_quotes)
+        if match["indirect"]:
+            return self._indirect(name, index, in_quotes)
+        base = self._variable(name, index, in_quotes)
+        operator = _OPERATOR.match(rest)
+        if operator is None:
+            return base
+        found = index in ("@", "*") or name in ("@", "*") or self.value(name, index) is not None
+        return self._operated(base, found, operator[0], rest[operator.end() :], name, node)
+
+    def _length(self, name: str, index: str | None) -> str:
+        part = self._variable(name, index, True)
+        if part.many is not None or name in ("@", "*"):
+            many = part.many or ()
+            unknown = any(not known_part(element) and not is_known(element) for element in many)
+            return hole(f"#{name}", "an array that is not known") if unknown else str(len(many))
+        return str(len(part.text)) if is_known(part.text) else hole(f"#{name}", "a text that is not known")
+
+    def _indirect(self, name: str, index: str | None, in_quotes: bool) -> Part:
+        value = self._host.read(name)
+        if index in ("@", "*"):
+            keys = list(value) if isinstance(value, Mapping) else [str(n) for n in range(len(value or ()))]
+            return Part("", in_quotes, tuple(Word(key) for key in keys))
+        target = self.value(name)
+        if target is None or not is_known(target):
+            return Part(hole(f"!{name}", "an indirect name"), in_quotes)
+        return self._variable(str(target), None, in_quotes)
+
+    # -- operators of ${...} -------------------------------------------------------------------------------------
+
+    def _operated(self, base: Part, found: bool, operator: str, rest: str, name: str, node: Any) -> Part:
+        if operator.lstrip(":") in ("-", "=", "+", "?") and operator != ":":
+            return self._defaulted(base, found, operator, rest, name, node)
+        if base.many is not None and operator == ":":
+            return self._sliced(base, rest, node)
+        if base.many is not None:
+            many = tuple(Word(self._changed(element, operator, rest, node), element.where) for element in base.many)
+            return base._replace(many=many)
+        return base._replace(text=self._changed(base.text, operator, rest, node))
+
+    def _defaulted(self, base: Part, found: bool, operator: str, rest: str, name: str, node: Any) -> Part:
+        text = base.text if base.many is None else joined(base.many)
+        if operator.startswith(":") and found and text == "":
+            found = False
+        unknown = operator.startswith(":") and not is_known(text) and not known_part(text)
+        kind = operator[-1]
+        if kind == "+":
+            if unknown:
+                return Part(hole(f"{name}:+", "a text that may be empty"), base.quoted)
+            return Part(self.fragment(rest, node) if found else "", base.quoted)
+        if found or kind == "?":
+            return base
+        default = Word(self.fragment(rest, node), self._host.script.place(node))
+        if kind == "=":
+            self._host.state.variables[name] = default
+        return Part(default, base.quoted)
+
+    def _sliced(self, base: Part, rest: str, node: Any) -> Part:
+        numbers = [self._number(self.fragment(piece, node)) for piece in rest.split(":")]
+        many = base.many or ()
+        if any(number is None for number in numbers):
+            return base._replace(many=(Word(hole("a slice", "an index that is not known")),))
+        start = int(numbers[0] or 0)
+        if self._host.script.text(node).startswith(("${@", "${*")):
+            start = max(start - 1, 0)
+        length = numbers[1] if len(numbers) > 1 else None
+        return base._replace(many=many[start:] if length is None else many[start : start + int(length)])
+
+    def _changed(self, text: str, operator: str, rest: str, node: Any) -> str:
+        if operator in ("#", "##", "%", "%%"):
+            regex = self._fragment_pattern(rest, node)
+            return trimmed(text, regex, front=operator[0] == "#", longest=len(operator) == 2)
+        if operator.startswith("/"):
+            before, _, after = _split_slash(rest)
+            regex = self._fragment_pattern(before, node)
+            at = operator[1:] if operator in ("/#", "/%") else ""
+            return replaced(text, regex, self.fragment(after, node), everywhere=operator == "//", at=at)
+        if operator == ":":
+            return self._substring(text, rest, node)
+        if not is_known(text):
+            return hole(shown(text), "changed by an expansion")
+        changes = {"^^": text.upper(), ",,": text.lower(), "^": text[:1].upper() + text[1:]}
+        changes |= {",": text[:1].lower() + text[1:], "@": quoted(text)}
+        return changes[operator]
+
+    def _substring(self, text: str, rest: str, node: Any) -> str:
+        numbers = [self._number(self.fragment(piece, node)) for piece in rest.split(":")]
+        if not is_known(text) or any(number is None for number in numbers):
+            return hole(shown(text), "a part of a text that is not known")
+        start = int(numbers[0] or 0)
+        part = text[start:] if start >= 0 else text[max(len(text) + start, 0) :]
+        if len(numbers) < 2:
+            return part
+        length = int(numbers[1] or 0)
+        return part[:length] if length >= 0 else part[: len(part) + length]
+
+    # -- fragments and numbers -----------------------------------------------------------------------------------
+
+    def fragment(self, text: str, node: Any) -> str:
+        """The expansion of a piece of shell text inside another word (a default, an index)."""
+        if _PLAIN.match(text):
+            return text
+        if '"' in text or "'" in text:
+            return joined(self._inside(text, node, ": ", ""))
+        return joined(self._inside(text, node, ': "', '"'))
+
+    def _fragment_pattern(self, text: str, node: Any) -> str:
+        if len(text) > 1 and text[0] == text[-1] == '"':
+            inner = self.fragment(text[1:-1], node)
+            return re.escape(inner) if is_known(inner) else inner
+        if len(text) > 1 and text[0] == text[-1] == "'":
+            return re.escape(text[1:-1])
+        inner = joined(self._inside(text, node, ': "', '"')) if "$" in text else text
+        return glob_regex(inner) if is_known(inner) else inner
+
+    def _inside(self, text: str, node: Any, before: str, after: str) -> list[Word]:
+        outer = self._host.script
+        piece = outer.fragment(f"{before}{text}{after}", node)
+        self._host.script = piece
+        try:
+            command = next((child for child in piece.root.named_children if child.type == "command"), None)
+            if command is None:
+                return [Word(hole(text, "an expansion that is not understood"))]
+            return [field for argument in list(named(command))[1:] for field in self.fields(argument)]
+        finally:
+            self._host.script = outer
+
+    def arithmetic(self, node: Any) -> int | None:
+        """The value of `$(( ))` or `(( ))`; None where it is not known."""
+        script = self._host.script
+        inner = re.sub(r"\A\$?\(\(|\)\)\Z", "", script.text(node).strip())
+        return self.number_of(inner, node)
+
+    def number_of(self, text: str, node: Any) -> int | None:
+        """The value of arithmetic text."""
+        return self._number(self.fragment(text, node) if "$" in text or "`" in text else text)
+
+    def _number(self, text: str) -> int | None:
+        return shell_arithmetic.evaluate(text, self.numeric, self._assign)
+
+    def numeric(self, name: str, index: int | None) -> str | None:
+        """A variable as arithmetic reads it."""
+        return self.value(name, None if index is None else str(index))
+
+    def _assign(self, name: str, value: str) -> None:
+        self._host.state.variables[name] = Word(value)
+
+
+def _assembled(parts: list[str] | None, where: Any) -> Word:
+    """One word; a single part that knows its own place keeps it."""
+    texts = [part for part in parts or [] if part]
+    if len(texts) == 1 and isinstance(texts[0], Word) and texts[0].where is not None:
+        return texts[0]
+    return Word("".join(texts), where)
+
+
+def _unescaped_word(text: str) -> str:
+    return re.sub(r"\\(\n|.)", lambda match: "" if match[1] == "\n" else match[1], text, flags=re.DOTALL)
+
+
+def _unescaped_string(text: str, heredoc: bool = False) -> str:
+    escaped = "$`\\" if heredoc else '$`"\\'
+    return re.sub(
+        r"\\(\n|.)",
+        lambda match: "" if match[1] == "\n" else match[1] if match[1] in escaped else match[0],
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def _bracket_end(text: str) -> int:
+    depth = 0
+    for place, character in enumerate(text):
+        depth += {"[": 1, "]": -1}.get(character, 0)
+        if depth == 0:
+            return place
+    return len(text)
+
+
+def _split_slash(text: str) -> tuple[str, str, str]:
+    """Pattern and replacement at the first slash that is neither escaped nor in a class, an expansion or quotes."""
+    depth, place = 0, 0
+    while place < len(text):
+        character = text[place]
+        if character == "\\":
+            place += 1
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        elif character == "/" and depth <= 0:
+            return text[:place], "/", text[place + 1 :]
+        place += 1
+    return text, "", ""
