@@ -116,6 +116,7 @@ def test_6_families_a_dynamo_label_counts_as_its_engine() -> None:
 
 
 def test_6_not_pulled_the_run_used_another_image() -> None:
+    """6.not-pulled"""
     story = Story()
     value = story.logs[0].images[0].model_copy(update={"value": "lmsysorg/sglang:other"})
     row = story.each_log(lambda log: log.model_copy(update={"images": (value,)})).row(6)
@@ -130,6 +131,7 @@ def test_6_pulled_a_digest_on_one_side_only_is_not_compared() -> None:
 
 
 def test_6_pulled_a_run_that_names_no_image_could_not_be_verified() -> None:
+    """6.pulled"""
     row = Story().each_log(lambda log: log.model_copy(update={"images": ()})).row(6)
     assert row.status.value == "FAIL"
     assert row.reason.startswith(

@@ -306,6 +306,7 @@ def test_injected(make: Callable[[], Story], status: str, reason: str) -> None:
 
 
 def test_11_edited_curve_the_target_decides_and_the_edit_is_a_note() -> None:
+    """11.edited-curve"""
     row = Story().edit(CURVE, "7: 4.05", "7: 4.5").row(11)
     assert row.status.value == "PASS"
     assert "edits the golden curve musespark_dflash" in row.findings[0].found
@@ -317,6 +318,7 @@ def test_11_edited_curve_a_run_with_the_edited_value_fails() -> None:
 
 
 def test_11_new_curve_counts_and_is_named() -> None:
+    """11.new-curve"""
     story = Story()
     del story.base[CURVE]
     row = story.row(11)

@@ -84,6 +84,7 @@ def test_rules(make: Callable[[], Story], status: str, reason: str) -> None:
 
 
 def test_16_names_the_policy_maps_prefixes_to_display_names() -> None:
+    """16.names"""
     row = Story().with_policy(overview=OverviewPolicy(names={"musespark": ("Muse Spark Open",)})).row(16)
     assert row.status.value == "PASS"
     row = Story().with_policy(overview=OverviewPolicy()).row(16)
@@ -92,6 +93,7 @@ def test_16_names_the_policy_maps_prefixes_to_display_names() -> None:
 
 
 def test_16_no_column_an_engine_without_a_column_is_not_applicable() -> None:
+    """16.no-column"""
     story = Story.of("dsv4-fp4-mi355x-atom-agentic-mtp")
     master = "inferencex-e2e/configs/amd-master.yaml"
     story.both(
