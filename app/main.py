@@ -27,13 +27,13 @@ from app.flows.gather import PermissionCache
 from app.flows.meters import PrometheusMeters
 from app.flows.ports import Access, SameMeasurement
 from app.flows.reconcile import Reconciler
-from app.flows.service import FlowSettings, Service, StoreRecords
+from app.flows.service import FlowSettings, Service
+from app.flows.store_records import StoreRecords
 from app.inbox.door import Door
 from app.inbox.events import read_row
 from app.settings import APPLICATION_VERSION, Settings
 from app.store.database import Database
 from app.store.inbox import Delivery, Receipt
-
 
 # The loop and the inbox writer hand work to each other a thousand times a second; Python's 5 ms would be the p99.
 SWITCH_SECONDS = 0.001
@@ -122,6 +122,11 @@ def flow_settings(settings: Settings) -> FlowSettings:
         gather_seconds=settings.gather_seconds,
         pump_seconds=settings.pump_seconds,
         queue_poll_seconds=settings.queue_poll_seconds,
+        heartbeat_seconds=settings.heartbeat_seconds,
+        dead_after_seconds=settings.dead_after_seconds,
+        round_seconds=settings.round_seconds,
+        outside_seconds=settings.outside_seconds,
+        repositories=settings.repositories,
     )
 
 

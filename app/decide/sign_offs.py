@@ -76,7 +76,7 @@ def due(
     return tuple(
         Verify(name, state.head_sha, key, pin, exceptions, asked)
         for name in names
-        if asked or _is_due(state, state.own_comment(VERDICT, name), key)
+        if asked or state.refresh or _is_due(state, state.own_comment(VERDICT, name), key)
     )
 
 

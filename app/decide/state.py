@@ -184,7 +184,10 @@ class Callback:
 
 @dataclass(frozen=True)
 class PullState:
-    """Everything that a decision may read. `bot` is our own identity on this repository."""
+    """Everything that a decision may read. `bot` is our own identity on this repository.
+
+    `refresh` asks for fresh verdicts because outside sources may have changed behind them.
+    """
 
     ref: PullRef
     title: str
@@ -219,6 +222,7 @@ class PullState:
     absent_runs: frozenset[int] = frozenset()
     measurements: Mapping[str, Measurement] = field(default_factory=dict)
     history: tuple[HeadChange, ...] | None = None
+    refresh: bool = False
     trusted_digest: str = ""
     policy_digest: str = ""
     review_date: str = ""

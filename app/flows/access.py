@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from app.decide.state import Person
 from app.effects.github import GitHubReader, GitHubWriter, Memory, translated
+from app.effects.github_rounds import GitHubRounds
 from app.github.client import GitHub
 from app.policy import Policy, PolicyError
 from app.verdict.policies import POLICY_PATH, policy_of_default_branch
@@ -46,6 +47,9 @@ class GitHubAccess:
 
     def writer(self, repository: str) -> GitHubWriter:
         return GitHubWriter(self.client(repository), self._bot, self._memory)
+
+    def rounds(self, repository: str) -> GitHubRounds:
+        return GitHubRounds(self.client(repository), self.policy(repository).sweep)
 
     def bot(self, repository: str) -> Person:  # noqa: ARG002  (one App has one bot on every repository)
         return self._bot

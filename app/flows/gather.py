@@ -59,10 +59,15 @@ class PermissionCache:
 
 @dataclass(frozen=True)
 class Extras:
-    """What is known of a pull request beside GitHub's state: signed label deliveries and staging callbacks."""
+    """What is known of a pull request beside GitHub's state.
+
+    Signed label deliveries, staging callbacks, and whether the half-hourly look at outside sources asks for a fresh
+    verdict.
+    """
 
     approvals: tuple[LabelApproval, ...] = ()
     callbacks: tuple[Callback, ...] = ()
+    refresh: bool = False
 
 
 @dataclass
@@ -95,6 +100,7 @@ class Gatherer:
             own=self.markers.own(ref, state.remarks, state.bot),
             approvals=extras.approvals,
             callbacks=extras.callbacks,
+            refresh=extras.refresh,
             policy_digest=policy.digest,
             review_date=review_date,
             merge_base=state.merge_base or self._merge_base(state),

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from app.decide.state import Measurement, Person, PullState
 from app.effects.ports import Reader, Writer
+from app.effects.rounds import RoundReader
 from app.policy import Policy
 
 
@@ -16,6 +17,8 @@ class Access(Protocol):
     def reader(self, repository: str) -> Reader: ...
 
     def writer(self, repository: str) -> Writer: ...
+
+    def rounds(self, repository: str) -> RoundReader: ...
 
     def policy(self, repository: str) -> Policy: ...
 

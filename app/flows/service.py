@@ -7,85 +7,27 @@ is lost, then pump, then queue; whatever still runs is run again at the next sta
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 
-from app.decide.state import Callback, LabelApproval, Person, PullRef
+from app.decide.state import PullRef
 from app.flows.failures import classify
-from app.flows.gather import Extras
+from app.flows.heartbeat import Heartbeat
 from app.flows.meters import PrometheusMeters
 from app.flows.ports import Clock
 from app.flows.pump import Pump
 from app.flows.reconcile import Reconciler
+from app.flows.rounds import Rounds
 from app.flows.runtime import QueueSettings, Runtime
-from app.store import inbox, pulls, records
+from app.store import inbox, pulls
 from app.store.database import Database
 from app.store.inbox import InboxRow, InboxWriter, Reading
 from app.store.pulls import Due
-from app.store.records import Ledger, Memos
+from app.store.records import Memos
 
 LOG = structlog.get_logger("sweepgate.service")
-
-
-class StoreRecords:
-    """The store as a reconcile sees it (app.flows.reconcile.Records)."""
-
-    def __init__(self, database: Database, *, clock: Clock, meters: PrometheusMeters) -> None:
-        self._database = database
-        self._clock = clock
-        self._meters = meters
-        self.ledger = Ledger(database)
-        self.memos = Memos(database, clock=clock)
-
-    def journal(self, ref: PullRef) -> StoreJournal:
-        return StoreJournal(self._database, ref, self._clock, self._meters)
-
-    def extras(self, ref: PullRef) -> Extras:
-        payloads = records.label_payloads(self._database, ref.repository, ref.number)
-        messages = records.callbacks(self._database, ref.repository, ref.number)
-        return Extras(
-            tuple(
-                LabelApproval(row["label"], row["head_sha"], Person(row["actor_id"], row["actor"]), row["at"])
-                for row in payloads
-            ),
-            tuple(Callback(row["kind"], row["payload"], row["at"]) for row in messages),
-        )
-
-    @contextmanager
-    def lock(self, ref: PullRef) -> Iterator[None]:
-        with self._database.lock(f"pull:{ref}"):
-            yield
-
-
-@dataclass(frozen=True)
-class StoreJournal:
-    """Writes the verdict index and the audit trail of one pull request."""
-
-    database: Database
-    ref: PullRef
-    clock: Clock
-    meters: PrometheusMeters
-
-    def verdict(self, row: Mapping[str, Any]) -> None:
-        place = {"repository": self.ref.repository, "number": self.ref.number, "published_at": self.clock()}
-        records.record_verdict(self.database, {**row, **place})
-        self.meters.count("verdicts", {"header": str(row["header"])})
-        statuses = row["payload"].get("statuses")
-        for check, status in statuses.items() if isinstance(statuses, Mapping) else ():
-            self.meters.count("rows", {"check": str(check), "status": str(status)})
-
-    def audit(self, actor: str, what: str, detail: Mapping[str, Any]) -> None:
-        records.record_audit(
-            self.database,
-            at=self.clock(),
-            repository=self.ref.repository,
-            number=self.ref.number,
-            entries=[(actor, what, detail)],
-        )
 
 
 @dataclass(frozen=True)
@@ -100,6 +42,11 @@ class FlowSettings:
     gather_seconds: float
     pump_seconds: float
     queue_poll_seconds: float
+    heartbeat_seconds: float
+    dead_after_seconds: float
+    round_seconds: float
+    outside_seconds: float
+    repositories: Sequence[str]
 
 
 class Service:
@@ -124,42 +71,83 @@ class Service:
         self.runtime: Runtime | None = None
         self.pump: Pump | None = None
         self.writer: InboxWriter | None = None
+        self.heartbeat: Heartbeat | None = None
+        self.rounds: Rounds | None = None
 
     def start(self) -> None:
         """Migrate, launch the queue, rescue what a crash left, begin to pump."""
-        settings = self._settings
         self.database.migrate()
-        queue = QueueSettings(
-            settings.queue_url,
-            settings.application_version,
-            "local" if self.database.is_sqlite else settings.executor or f"worker-{uuid.uuid4().hex[:12]}",
-            settings.workers,
-            settings.queue_poll_seconds,
+        executor = "local" if self.database.is_sqlite else self._settings.executor or f"worker-{uuid.uuid4().hex[:12]}"
+        self.runtime = Runtime(
+            QueueSettings(
+                self._settings.queue_url,
+                self._settings.application_version,
+                executor,
+                self._settings.workers,
+                self._settings.queue_poll_seconds,
+            ),
+            self._store_id(),
+            self.work,
         )
-        self.runtime = Runtime(queue, self._store_id(), self.work)
         self.runtime.start()
-        self.pump = Pump(
-            self.database,
-            self.runtime,
-            self._read,
-            clock=self._clock,
-            gather_seconds=settings.gather_seconds,
-            poll_seconds=settings.pump_seconds,
-            in_flight=settings.workers * 4,
-            per_repository=settings.per_repository,
-        )
+        self.pump = self._new_pump(self.runtime)
         self.pump.rescue(older_than=0)
         self.pump.start()
+        self.heartbeat = self._new_heartbeat(self.runtime, executor)
+        self.rounds = self._new_rounds(self.pump)
         self.writer = InboxWriter(self.database, on_commit=self.pump.wake)
         self.pump.wake()
 
+    def _new_pump(self, runtime: Runtime) -> Pump:
+        return Pump(
+            self.database,
+            runtime,
+            self._read,
+            clock=self._clock,
+            gather_seconds=self._settings.gather_seconds,
+            poll_seconds=self._settings.pump_seconds,
+            in_flight=self._settings.workers * 4,
+            per_repository=self._settings.per_repository,
+        )
+
+    def _new_heartbeat(self, runtime: Runtime, executor: str) -> Heartbeat | None:
+        """SQLite has one process, whose work the queue recovers at launch: nobody has to watch it."""
+        if self.database.is_sqlite:
+            return None
+        heartbeat = Heartbeat(
+            self.database,
+            runtime,
+            executor,
+            clock=self._clock,
+            seconds=self._settings.heartbeat_seconds,
+            dead_after=self._settings.dead_after_seconds,
+        )
+        heartbeat.start()
+        return heartbeat
+
+    def _new_rounds(self, pump: Pump) -> Rounds:
+        rounds = Rounds(
+            self.database,
+            self.reconciler.access.rounds,
+            self._repositories,
+            clock=self._clock,
+            meters=self.meters,
+            seconds=self._settings.round_seconds,
+            outside_seconds=self._settings.outside_seconds,
+            wake=pump.wake,
+        )
+        rounds.start()
+        return rounds
+
+    def _repositories(self) -> set[str]:
+        """Those of the settings, and every one that ever sent a delivery."""
+        return {*self._settings.repositories, *pulls.repositories(self.database)}
+
     def stop(self) -> None:
-        if self.writer is not None:
-            self.writer.close()
-        if self.pump is not None:
-            self.pump.stop()
-        if self.runtime is not None:
-            self.runtime.stop()
+        """Deliveries first, so that nothing acknowledged is lost; then everything that makes work; the queue last."""
+        for part in (self.writer, self.rounds, self.pump, self.heartbeat, self.runtime):
+            if part is not None:
+                part.stop()
         self.database.close()
 
     def work(self, item: Due) -> None:

@@ -81,11 +81,14 @@ class GitHub:
         folders = {told: (node or {}).get("__typename") == "Tree" for told, node in raw.objects.items()}
         return replace(found, found=files, folders=folders)
 
-    def pulls(self, repository: str, state: str = "open", most: int = 1) -> list[PullListed]:
-        """Pull requests by their last change, newest first, `most` pages of 100; asked with the ETag of last time."""
+    def pulls(self, repository: str, state: str = "open", most: int = 1, first: int = 1) -> list[PullListed]:
+        """Pull requests by their last change, newest first, `most` pages of 100 from page `first`; asked with the
+        ETag of last time."""
         params = {"state": state, "sort": "updated", "direction": "desc", "per_page": "100"}
         url = f"/repos/{repository}/pulls"
-        answers = [self.transport.get(url, {**params, "page": str(page)}, repository) for page in range(1, most + 1)]
+        answers = [
+            self.transport.get(url, {**params, "page": str(page)}, repository) for page in range(first, first + most)
+        ]
         return [decode.pull_listed(node) for answer in answers for node in answer.json()]
 
     def changed_files(self, repository: str, number: int) -> list[FileRead]:

@@ -81,7 +81,7 @@ class InboxWriter:
     def accept(self, delivery: Delivery, receipt: Receipt) -> None:
         self._queue.put((delivery, receipt))
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Write what is queued, then stop."""
         self._queue.put(None)
         self._thread.join(timeout=30)

@@ -213,7 +213,7 @@ def overview(database: Database) -> list[dict[str, Any]]:
     return sorted((dict(row) for row in rows), key=lambda row: row["requested"] <= row["finished"])
 
 
-def next_retry(database: Database) -> float | None:
+def repositories(database: Database) -> list[str]:
+    """Every repository that ever had work."""
     with database.read() as connection:
-        found = connection.execute(select(func.min(PULLS.c.retry_at))).scalar()
-    return None if found is None else float(found)
+        return [str(name) for name in connection.execute(select(PULLS.c.repository).distinct()).scalars()]

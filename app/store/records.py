@@ -79,6 +79,18 @@ def verdicts(database: Database, repository: str, number: int) -> list[dict[str,
         return [dict(row) for row in rows.mappings()]
 
 
+def newest_verdicts(database: Database, repository: str) -> list[tuple[int, dict[str, Any]]]:
+    """The newest verdict's marker payload of each pull request with one, oldest first; `header` and `at` included."""
+    with database.read() as connection:
+        rows = connection.execute(
+            select(VERDICTS.c.number, VERDICTS.c.header, VERDICTS.c.payload, VERDICTS.c.published_at)
+            .where(VERDICTS.c.repository == repository)
+            .order_by(VERDICTS.c.published_at)
+        ).all()
+    newest = {int(row.number): {**row.payload, "header": row.header, "at": float(row.published_at)} for row in rows}
+    return sorted(newest.items(), key=lambda item: float(item[1]["at"]))
+
+
 def record_audit(
     database: Database,
     *,
@@ -142,9 +154,12 @@ class Memos:
         return row.value if row else None
 
     def put(self, key: str, value: Any) -> None:
-        row = {"key": key, "value": value, "changed_at": self._clock()}
-        with self._database.write("memos.put") as connection:
-            connection.execute(upsert(self._database, MEMOS, row, ["key"]))
+        put_memo(self._database, key, value, now=self._clock())
+
+
+def put_memo(database: Database, key: str, value: Any, *, now: float) -> None:
+    with database.write("memos.put") as connection:
+        connection.execute(upsert(database, MEMOS, {"key": key, "value": value, "changed_at": now}, ["key"]))
 
 
 def round_state(database: Database, repository: str) -> dict[str, Any]:

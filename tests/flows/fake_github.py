@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from app.decide.state import (
     Run,
 )
 from app.effects.ports import CheckRunPlace, CheckRunText, NotThere, Unanswered, Unavailable
+from app.effects.rounds import ListedPull, ListedRun
 from app.effects.verify import VerdictText, VerifyRequest
 from app.policy import Policy
 
@@ -54,6 +55,7 @@ class FakePull:
     runs: dict[int, Run] = field(default_factory=dict)
     check_runs: dict[int, tuple[str, CheckRunText]] = field(default_factory=dict)
     history: list[HeadChange] = field(default_factory=list)
+    updated_at: str = "2026-11-30T00:00:00Z"
 
 
 @dataclass
@@ -65,6 +67,7 @@ class FakeGitHub:
     pulls: dict[int, FakePull] = field(default_factory=dict)
     permissions: dict[str, Permission] = field(default_factory=lambda: {n: p[1] for n, p in PEOPLE.items()})
     calls: list[str] = field(default_factory=list)
+    trusted: str = "trusted"
     dispatches: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
     rerun: list[int] = field(default_factory=list)
@@ -301,6 +304,37 @@ class FakeGitHub:
         self.dispatches.append((event_type, dict(payload)))
 
 
+class FakeRounds:
+    """The round's reads of the same fake; `updated` maps a number to GitHub's time text."""
+
+    def __init__(self, github: FakeGitHub) -> None:
+        self._github = github
+
+    def pulls(self, repository: str) -> Iterator[Sequence[ListedPull]]:
+        rows = [
+            ListedPull(number, pull.state.state == "open", pull.updated_at, pull.state.head_sha, pull.state.head_ref)
+            for number, pull in self._github.pulls.items()
+        ]
+        rows.sort(key=lambda row: row.updated_at, reverse=True)
+        for start in range(0, max(1, len(rows)), 100):
+            self._github.calls.append("round pulls")
+            yield rows[start : start + 100]
+
+    def runs(self, repository: str) -> Sequence[ListedRun]:
+        self._github.calls.append("round runs")
+        return [
+            ListedRun(
+                run.id, f"{run.attempt}:{run.status}:{run.conclusion}", (), run.title, run.head_sha, run.head_branch
+            )
+            for pull in self._github.pulls.values()
+            for run in pull.runs.values()
+        ]
+
+    def trusted(self, repository: str) -> str:
+        self._github.calls.append("round trusted")
+        return self._github.trusted
+
+
 class FakeAccess:
     """Gives the same fake to every repository."""
 
@@ -313,6 +347,9 @@ class FakeAccess:
 
     def writer(self, repository: str) -> FakeGitHub:
         return self.github
+
+    def rounds(self, repository: str) -> FakeRounds:
+        return FakeRounds(self.github)
 
     def policy(self, repository: str) -> Policy:
         return self._policy

@@ -1,0 +1,81 @@
+"""Purpose: the store as a reconcile sees it: ledger, memos, journal, lock, and what deliveries told beside the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from app.decide.state import Callback, LabelApproval, Person, PullRef
+from app.flows.gather import Extras
+from app.flows.ports import Clock, Meters
+from app.store import records
+from app.store.database import Database
+from app.store.records import Ledger, Memos
+
+
+class StoreRecords:
+    """The store as a reconcile sees it (app.flows.reconcile.Records)."""
+
+    def __init__(self, database: Database, *, clock: Clock, meters: Meters) -> None:
+        self._database = database
+        self._clock = clock
+        self._meters = meters
+        self.ledger = Ledger(database)
+        self.memos = Memos(database, clock=clock)
+
+    def journal(self, ref: PullRef) -> StoreJournal:
+        return StoreJournal(self._database, ref, self._clock, self._meters)
+
+    def extras(self, ref: PullRef) -> Extras:
+        payloads = records.label_payloads(self._database, ref.repository, ref.number)
+        messages = records.callbacks(self._database, ref.repository, ref.number)
+        return Extras(
+            tuple(
+                LabelApproval(row["label"], row["head_sha"], Person(row["actor_id"], row["actor"]), row["at"])
+                for row in payloads
+            ),
+            tuple(Callback(row["kind"], row["payload"], row["at"]) for row in messages),
+            self._refresh(ref),
+        )
+
+    def _refresh(self, ref: PullRef) -> bool:
+        """A round asked for fresh verdicts after the newest one was published."""
+        asked = self.memos.get(f"refresh:{ref}")
+        if asked is None:
+            return False
+        published = [float(row["published_at"]) for row in records.verdicts(self._database, ref.repository, ref.number)]
+        return bool(published) and float(asked) > max(published)
+
+    @contextmanager
+    def lock(self, ref: PullRef) -> Iterator[None]:
+        with self._database.lock(f"pull:{ref}"):
+            yield
+
+
+@dataclass(frozen=True)
+class StoreJournal:
+    """Writes the verdict index and the audit trail of one pull request."""
+
+    database: Database
+    ref: PullRef
+    clock: Clock
+    meters: Meters
+
+    def verdict(self, row: Mapping[str, Any]) -> None:
+        place = {"repository": self.ref.repository, "number": self.ref.number, "published_at": self.clock()}
+        records.record_verdict(self.database, {**row, **place})
+        self.meters.count("verdicts", {"header": str(row["header"])})
+        statuses = row["payload"].get("statuses")
+        for check, status in statuses.items() if isinstance(statuses, Mapping) else ():
+            self.meters.count("rows", {"check": str(check), "status": str(status)})
+
+    def audit(self, actor: str, what: str, detail: Mapping[str, Any]) -> None:
+        records.record_audit(
+            self.database,
+            at=self.clock(),
+            repository=self.ref.repository,
+            number=self.ref.number,
+            entries=[(actor, what, detail)],
+        )
