@@ -203,7 +203,10 @@ def _json(files: Mapping[str, bytes], name: str, shown: str) -> Any:
     if content is None:
         raise BundleError(f"{shown}/{name}: the file is missing. Record the bundle again.")
     try:
-        return json.loads(content)
+        value = json.loads(content)
+        if b"\\ud" in content.lower():
+            canonical_json(value)  # refuses half characters: they have no digest
+        return value
     except (ValueError, RecursionError) as error:
         place = f":{error.lineno}:{error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise BundleError(f"{shown}/{name}{place}: this is not JSON ({error}). Record the bundle again.") from None

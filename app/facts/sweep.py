@@ -63,7 +63,11 @@ class ResultRow:
 
     @property
     def concurrency(self) -> int:
-        return int(self.data.get("conc", 0))
+        """The row's concurrency; 0, which no point has, where it is not a number."""
+        try:
+            return int(self.data.get("conc", 0))
+        except (TypeError, ValueError, OverflowError):
+            return 0
 
 
 @dataclass(frozen=True)
