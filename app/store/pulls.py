@@ -65,33 +65,32 @@ def request(database: Database, pulls: Sequence[tuple[str, int]]) -> None:
 
 def due(database: Database, *, now: float, limit: int, per_repository: int) -> list[Due]:
     """Pull requests to enqueue, taking turns between repositories, each with at most `per_repository` in flight."""
-    waiting = and_(PULLS.c.enqueued.is_(None), PULLS.c.begun == PULLS.c.finished)
-    wanted = or_(PULLS.c.requested > PULLS.c.begun, PULLS.c.retry_at.is_not(None))
+    idle = PULLS.c.begun == PULLS.c.finished
+    wanted = or_(PULLS.c.requested > PULLS.c.begun, and_(idle, PULLS.c.retry_at.is_not(None)))
     ready = or_(PULLS.c.retry_at.is_(None), PULLS.c.retry_at <= now)
+    place = func.row_number().over(
+        partition_by=PULLS.c.repository, order_by=(PULLS.c.requested - PULLS.c.begun, PULLS.c.number)
+    )
+    found = (
+        select(PULLS.c.repository, PULLS.c.number, PULLS.c.requested, PULLS.c.begun, place.label("place"))
+        .where(PULLS.c.enqueued.is_(None), wanted, ready)
+        .subquery()
+    )
+    in_flight = (
+        select(PULLS.c.repository, func.count())
+        .where(or_(PULLS.c.enqueued.is_not(None), PULLS.c.begun > PULLS.c.finished))
+        .group_by(PULLS.c.repository)
+    )
     with database.read() as connection:
         rows = connection.execute(
-            select(PULLS.c.repository, PULLS.c.number, PULLS.c.requested, PULLS.c.begun)
-            .where(PULLS.c.enqueued.is_(None), or_(waiting, PULLS.c.requested > PULLS.c.begun), wanted, ready)
-            .order_by(PULLS.c.requested - PULLS.c.begun, PULLS.c.repository, PULLS.c.number)
-            .limit(limit * 5)
+            select(found)
+            .where(found.c.place <= per_repository)
+            .order_by(found.c.place, found.c.repository)
+            .limit(limit + per_repository)
         ).all()
-        in_flight = connection.execute(
-            select(PULLS.c.repository, func.count())
-            .where(or_(PULLS.c.enqueued.is_not(None), PULLS.c.begun > PULLS.c.finished))
-            .group_by(PULLS.c.repository)
-        ).all()
-    busy = {str(repository): int(number) for repository, number in in_flight}
-    queues: dict[str, list[Due]] = {}
-    for repository, number, requested, begun in rows:
-        queues.setdefault(repository, []).append(Due(repository, number, max(requested, begun + 1)))
-    for repository, items in queues.items():
-        del items[max(0, per_repository - busy.get(repository, 0)) :]
-    return _in_turns(list(queues.values()))[:limit]
-
-
-def _in_turns(queues: list[list[Due]]) -> list[Due]:
-    longest = max((len(items) for items in queues), default=0)
-    return [items[turn] for turn in range(longest) for items in queues if turn < len(items)]
+        busy = {str(repository): int(number) for repository, number in connection.execute(in_flight).all()}
+    free = [row for row in rows if row.place <= per_repository - busy.get(row.repository, 0)]
+    return [Due(row.repository, row.number, max(row.requested, row.begun + 1)) for row in free[:limit]]
 
 
 def mark_enqueued(database: Database, item: Due, *, now: float) -> bool:

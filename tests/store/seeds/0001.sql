@@ -1,0 +1,10 @@
+INSERT INTO inbox (guid, event, body, received_at, status) VALUES ('guid-1', 'issue_comment', X'789c03000000000001', 1.5, 'taken');
+INSERT INTO pulls (repository, number, requested, begun, finished) VALUES ('example/inference', 7, 3, 2, 2);
+INSERT INTO effects (key, state, result, changed_at) VALUES ('example/inference#7:comment:verdict:issue_comment-1', 'done', '5', 2.5);
+INSERT INTO verdicts (repository, number, sign_off, head_sha, verify_key, header, payload, text, comment_id, published_at) VALUES ('example/inference', 7, 'issue_comment-1', 'a', 'k', 'PASS', '{}', 'text', 5, 2.5);
+INSERT INTO audit (at, repository, number, actor, what, detail) VALUES (2.5, 'example/inference', 7, 'reviewer', 'verdict', '{}');
+INSERT INTO workers (executor, beat, started_at) VALUES ('worker-1', 4, 1.0);
+INSERT INTO label_payloads (guid, repository, number, label, head_sha, actor_id, actor, at) VALUES ('guid-2', 'example/inference', 7, 'full-sweep-enabled', 'a', 3, 'maintainer', 1.0);
+INSERT INTO callbacks (guid, repository, number, kind, payload, at) VALUES ('guid-3', 'example/inference', 7, 'stage-results-started', '{}', 1.0);
+INSERT INTO memos (key, value, changed_at) VALUES ('store-id', '"abc"', 1.0);
+INSERT INTO rounds (repository, state) VALUES ('example/inference', '{}');
