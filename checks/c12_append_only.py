@@ -10,6 +10,7 @@ Source: rules.md 12; formats.md 5; verdicts.md, check 12.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from app.facts.base import Facts
 from app.facts.github import PullRequest
@@ -83,8 +84,9 @@ def append_only(facts: Facts, scope: Scope) -> CheckResult:
     except RejectedInput as rejected:
         return _rejected(rejected.problems)
     keys = [key for key in scope.keys if any(entry.append_only for entry in entries_of(scope, key.key))]
-    existing = compare_measurement(head, base, [key.key for key in keys], scope.rules)
-    if existing.differences:
+    compared = compare_measurement(base, head, [key.key for key in keys], scope.rules)
+    existing = replace(compared, differences=tuple(one for one in compared.differences if not one.is_new))
+    if existing.paths:
         reason = f"existing points change: {files_of(existing)}"
         step = "Take the change of existing points out, or drop append-only."
         return failed(f"{reason}; {_points(existing)}", findings(existing, step))
@@ -103,7 +105,8 @@ def _rejected(problems: list[Problem]) -> CheckResult:
 
 
 def _points(existing: Comparison) -> str:
-    return listed([difference.what for difference in existing.differences], 4)
+    gone = [f"{point.label} is gone" for point in existing.dropped]
+    return listed([*(difference.what for difference in existing.differences), *gone], 4)
 
 
 def _out_of_reach(scope: Scope, keys: list[AffectedKey], head: Tree) -> Iterator[Unverified]:

@@ -34,12 +34,14 @@ class Difference:
     """What differs for a key: `path` is the file to look at, `what` the points or the file's role.
 
     `labels_only`: nothing but labels of the rows differs, so the points were relabelled without being measured.
+    `is_new`: the point's concurrency has no counterpart in `before`.
     """
 
     key: str
     path: str
     what: str
     labels_only: bool = False
+    is_new: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ class _Tally:
         earlier = next((one for one in surplus if one.concurrency == point.concurrency), None)
         label = f"{point.label} differs"
         if earlier is None:
-            return Difference(point.key, point.master.path, f"{point.label} is new")
+            return Difference(point.key, point.master.path, f"{point.label} is new", is_new=True)
         fields = {name for name in {*earlier.row, *point.row} if earlier.row.get(name) != point.row.get(name)}
         fields -= {"exp-name", "conc"}
         if isinstance(point.recipe, EffectiveRecipe) and not fields:
