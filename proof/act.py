@@ -14,10 +14,10 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from app.launch.install import ACTIONS
 
@@ -59,7 +59,9 @@ class Workspace:
     variables: Mapping[str, str]
 
 
-def command(workspace: Workspace, event: str, event_file: Path, run_id: int, attempt: int, repository: str) -> list[str]:
+def command(
+    workspace: Workspace, event: str, event_file: Path, run_id: int, attempt: int, repository: str
+) -> list[str]:
     """The act command line of one run."""
     told = [str(workspace.act), event, "--json", "--eventpath", str(event_file), "--concurrent-jobs", "1"]
     told += ["--workflows", ".github/workflows/run-sweep.yml", "--no-cache-server"]
@@ -120,26 +122,26 @@ class Reader:
             self._changed(job)
 
 
-def run(told: list[str], folder: Path, log: Path, reader: Reader, started: Callable[[subprocess.Popen[bytes]], None]) -> ActResult:
+def run(
+    told: list[str], folder: Path, log: Path, reader: Reader, started: Callable[[subprocess.Popen[bytes]], None]
+) -> ActResult:
     """Run act to its end in a checkout of the default branch; its raw lines are kept in `log`."""
     with log.open("wb") as kept:
         process = subprocess.Popen(
             told, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=os.environ, start_new_session=True
         )
         started(process)
-        assert process.stdout is not None
-
-        def teed() -> Iterator[bytes]:
-            assert process.stdout is not None
-            for raw in process.stdout:
-                kept.write(raw)
-                kept.flush()
-                yield raw
-
-        for line in lines(teed()):
+        for line in lines(_teed(process.stdout or iter(()), kept)):
             reader.take(line)
         code = process.wait()
     return ActResult(code, reader.jobs)
+
+
+def _teed(stream: Iterable[bytes], kept: IO[bytes]) -> Iterator[bytes]:
+    for raw in stream:
+        kept.write(raw)
+        kept.flush()
+        yield raw
 
 
 def interrupt(process: subprocess.Popen[bytes]) -> None:
@@ -147,10 +149,13 @@ def interrupt(process: subprocess.Popen[bytes]) -> None:
     os.killpg(process.pid, signal.SIGINT)
 
 
-_NAME = re.compile(r"^(?:Run Sweep/)?(.*)$")
+_CALLED = re.compile(r" ?/(?:Benchmark, one node|Benchmark, several nodes|Collect|More rows of a family)/")
 
 
 def shown_name(line: Mapping[str, Any]) -> str:
-    """The job's name without the workflow's and without act's matrix counter."""
-    found = _NAME.match(str(line["job"]))
-    return found.group(1).strip() if found else str(line["job"])
+    """The check-run name that GitHub would show: `<caller> / <callee>`.
+
+    act writes the workflow's name in front and the called workflow's between caller and callee.
+    """
+    name = str(line["job"]).removeprefix("Run Sweep/").strip()
+    return _CALLED.sub(lambda _found: " / ", name, count=1) if not name.startswith("more rows") else name

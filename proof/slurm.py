@@ -13,8 +13,8 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,7 +52,7 @@ PartitionName=proof Nodes=ALL Default=YES MaxTime=60 State=UP
 """
 
 
-class SlurmMissing(Exception):
+class SlurmMissing(Exception):  # noqa: N818
     """A program of Debian's slurm-wlm or munge is not installed; the message says how to get it."""
 
 
@@ -124,14 +124,19 @@ class Cluster:
         )
         (self.folder / "slurm.conf").write_text(text)
         self._spawn("munge", *self._munge_command())
-        self._wait(lambda: (self.folder / "munge" / "munge.socket").exists(), "munged opened no socket")
+        self._wait((self.folder / "munge" / "munge.socket").exists, "munged opened no socket")
         self._spawn("slurmctld", "slurmctld", "-D", "-c")
         self._spawn("slurmd", "slurmd", "-D")
         self._wait(self._idle, "the node did not become idle")
 
     def _munge_command(self) -> list[str]:
         folder = self.folder / "munge"
-        options = {"socket": "munge.socket", "key-file": "munge.key", "pid-file": "munged.pid", "log-file": "munged.log"}
+        options = {
+            "socket": "munge.socket",
+            "key-file": "munge.key",
+            "pid-file": "munged.pid",
+            "log-file": "munged.log",
+        }
         paths = [f"--{option}={folder / name}" for option, name in options.items()]
         user = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"]
         return [*user, "munged", "--foreground", "--force", *paths, f"--seed-file={folder / 'munged.seed'}"]
@@ -149,15 +154,19 @@ class Cluster:
         except subprocess.SubprocessError:
             return False
 
-    def _wait(self, ready: object, complaint: str, seconds: float = 60) -> None:
+    def _wait(self, ready: Callable[[], bool], complaint: str, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
-        while not ready():  # type: ignore[operator]
+        while not ready():
             if time.monotonic() > deadline or any(daemon.poll() is not None for daemon in self.daemons):
                 logs = "\n".join(f"--- {log.name}\n{log.read_text()[-600:]}" for log in self.folder.glob("*.out"))
                 raise SlurmMissing(f"The Slurm cluster did not start: {complaint}. Logs:\n{logs}")
             time.sleep(0.2)
 
     def stop(self) -> None:
+        """Cancel every job, wait until the node is free of them, then end the daemons."""
+        with suppress(subprocess.SubprocessError, FileNotFoundError):
+            self.run("scancel", "--user=root")
+            self._wait(lambda: not self.jobs(), "jobs did not end", seconds=30)
         for process in reversed(self.daemons):
             process.terminate()
         for process in reversed(self.daemons):

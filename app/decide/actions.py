@@ -170,11 +170,11 @@ class Needs:
     artifacts: frozenset[int] = frozenset()
     measurements: frozenset[str] = frozenset()
     history: bool = False
+    retries: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(
-            self.permissions or self.runs or self.executed or self.artifacts or self.measurements or self.history
-        )
+        runs = self.runs or self.executed or self.artifacts or self.retries
+        return bool(self.permissions or runs or self.measurements or self.history)
 
 
 @dataclass(frozen=True, slots=True)

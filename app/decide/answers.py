@@ -76,7 +76,10 @@ def _retry(view: View, ask: Ask, found: OneShots) -> None:
         found.outcomes[ask.key] = Outcome(False, "retry-running", {"run": run.id})
     elif run.conclusion != "failure":
         found.outcomes[ask.key] = Outcome(False, "retry-conclusion", {"run": run.id, "conclusion": run.conclusion})
-    else:
+    elif (plan := view.retry_plan(run)) is not None:
+        if plan.problem:
+            found.outcomes[ask.key] = Outcome(False, plan.problem, dict(plan.values))
+            return
         found.outcomes[ask.key] = Outcome(True)
         found.retries.append(RetryFailed(ask.key, run.id, run.attempt))
 

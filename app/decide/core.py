@@ -102,8 +102,13 @@ def _results(view: View) -> list[Action]:
     if state.state != "open" and not state.merged:
         return []
     shown = state.own_comment(RESULTS)
-    least = int(shown.payload.get("run", 0)) if shown else 0
-    ended = [run for run in state.runs if run.status == "completed" and run.id > least and is_sweep_run(state, run)]
+    told = shown.payload if shown else {}
+    least = (int(told.get("run", 0)), int(told.get("attempt", 1)))
+    ended = [
+        run
+        for run in state.runs
+        if run.status == "completed" and (run.id, run.attempt) > least and is_sweep_run(state, run)
+    ]
     for run in sorted(ended, key=lambda run: -run.id):
         executed = view.executed(run)
         if executed is None:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from app.results.triage import RetryPlan
+
 RemarkKind = Literal["issue_comment", "review", "review_comment"]
 
 WRITE_ROLES = frozenset({"write", "maintain", "admin"})
@@ -116,7 +118,8 @@ class Artifact:
 class Run:
     """A workflow run of the sweep workflow.
 
-    `executed` tells whether a matrix job started; `artifacts` lists what it left. Both are `None` until looked up.
+    `executed` tells whether a matrix job started; `artifacts` lists what it left; `retry` says which of its failures
+    may run again. All are `None` until looked up.
     `measures_head` tells whether its commit is the same measurement as head, `None` where that is undecidable.
     """
 
@@ -134,6 +137,7 @@ class Run:
     pull_requests: tuple[int, ...] = ()
     executed: bool | None = None
     artifacts: tuple[Artifact, ...] | None = None
+    retry: RetryPlan | None = None
 
     @property
     def active(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from app.decide.actions import Line, Needs
 from app.decide.state import Artifact, Measurement, Permission, PullState, Remark, Run
 from app.policy import Policy
+from app.results.triage import RetryPlan
 
 
 class View:
@@ -26,6 +27,7 @@ class View:
         self._artifacts: set[int] = set()
         self._measurements: set[str] = set()
         self._history = False
+        self._retries: set[int] = set()
 
     def permission(self, login: str) -> Permission | None:
         found = self.state.permissions.get(login)
@@ -77,6 +79,12 @@ class View:
             self._artifacts.add(run.id)
         return run.artifacts
 
+    def retry_plan(self, run: Run) -> RetryPlan | None:
+        """Which failures of a run may run again."""
+        if run.retry is None:
+            self._retries.add(run.id)
+        return run.retry
+
     def measurement(self, sha: str) -> Measurement | None:
         """Whether a commit is the same measurement as head."""
         if sha == self.state.head_sha:
@@ -103,6 +111,7 @@ class View:
             frozenset(self._artifacts),
             frozenset(self._measurements),
             self._history,
+            frozenset(self._retries),
         )
 
     @property

@@ -38,6 +38,7 @@ from app.github.reads import Actor, PullRead, RunRead, Said
 from app.github.writes import Annotation as HostAnnotation
 from app.github.writes import CheckRunText as HostCheckRunText
 from app.policy import SweepPolicy
+from app.results.triage import JobEvidence, evidence_of_log
 from app.verdict.annotations import Annotation
 
 TRUSTED = (
@@ -175,6 +176,16 @@ class GitHubReader:
     def artifacts(self, repository: str, run_id: int) -> Sequence[Artifact]:
         with translated():
             return tuple(Artifact(one.name, one.expired) for one in self._github.artifacts(repository, run_id))
+
+    def job_evidence(self, repository: str, run_id: int) -> Sequence[JobEvidence]:
+        with translated():
+            run = self._github.run(repository, run_id)
+            jobs = [job for job in self._github.jobs(repository, run_id, run.attempt) if job.conclusion != "skipped"]
+            logs = self._github.run_logs(repository, run_id, run.attempt, jobs)
+        return [
+            evidence_of_log(job.name, job.conclusion or "", logs.get(job.id, b"").decode(errors="replace"), job.id)
+            for job in jobs
+        ]
 
     def history(self, repository: str, branch: str) -> Sequence[HeadChange]:
         with translated():

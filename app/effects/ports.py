@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from app.decide.state import Artifact, HeadChange, Permission, PullRef, PullState, Remark, RemarkKind, Run
+from app.results.triage import JobEvidence
 from app.verdict.annotations import Annotation
 
 
@@ -101,6 +102,9 @@ class Reader(Protocol):
         """Whether a matrix job of the run started."""
 
     def artifacts(self, repository: str, run_id: int) -> Sequence[Artifact]: ...
+
+    def job_evidence(self, repository: str, run_id: int) -> Sequence[JobEvidence]:
+        """Jobs of a run's newest attempt with their logs, for triage."""
 
     def history(self, repository: str, branch: str) -> Sequence[HeadChange]:
         """The branch's activity in GitHub's own time."""

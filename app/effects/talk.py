@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from app.decide.actions import PostResults, PostWelcome, SetReaction, SetStatus
 from app.decide.asks import STATUS
 from app.decide.core import RESULTS, WELCOME
 from app.effects.context import Context
-from app.effects.ports import NotThere
+from app.effects.ports import NotThere, Refused
+from app.effects.triage import failures
+from app.results.triage import Diagnosis
 from app.words.results import results
 from app.words.status import status
 from app.words.welcome import welcome
@@ -45,11 +49,25 @@ def post_results(action: PostResults, context: Context) -> None:
         run_id=run.id,
         conclusion=run.conclusion or "unknown",
         run_url=context.run_url(run.id),
+        failures=() if run.conclusion == "success" else _failures(run.id, context),
     )
     context.comments.upsert(
-        RESULTS, "", {"run": run.id}, text, replace=lambda shown: int(shown.payload.get("run", 0)) < run.id
+        RESULTS,
+        "",
+        {"run": run.id, "attempt": run.attempt},
+        text,
+        replace=lambda shown: int(shown.payload.get("run", 0)) <= run.id,
     )
     context.journal.audit("sweepgate", "results", {"run": run.id})
+
+
+def _failures(run_id: int, context: Context) -> Sequence[Diagnosis]:
+    """Why jobs failed; nothing where GitHub no longer has the logs."""
+    try:
+        found, cancelled = failures(context.reader, context.state.ref.repository, run_id)
+    except (NotThere, Refused):
+        return ()
+    return [item for item in found if item.job not in cancelled]
 
 
 def set_status(action: SetStatus, context: Context) -> None:

@@ -26,8 +26,10 @@ from app.decide.state import (
 )
 from app.effects.markers import Markers
 from app.effects.ports import NotThere, Reader, Refused, Unavailable
+from app.effects.triage import retry_plan_of
 from app.flows.ports import Clock, Memos, SameMeasurement
 from app.policy import Policy
+from app.results.triage import RetryPlan
 
 MAX_ROUNDS = 8
 
@@ -156,7 +158,19 @@ class Gatherer:
             run = replace(run, executed=executed)
         if run.id in needs.artifacts and run.artifacts is None:
             run = replace(run, artifacts=self._artifacts(ref, run, state.review_date))
+        if run.id in needs.retries and run.retry is None:
+            run = replace(run, retry=self._retry_plan(ref, run))
         return run
+
+    def _retry_plan(self, ref: PullRef, run: Run) -> RetryPlan:
+        """What of an ended attempt may run again; it never changes, so it is remembered without its diagnoses."""
+        key = _memo_key(ref, run, "retry")
+        known = self.memos.get(key)
+        if known is None:
+            plan = retry_plan_of(self.reader, ref.repository, run.id, run.attempt)
+            known = {"problem": plan.problem, "values": dict(plan.values)}
+            self.memos.put(key, known)
+        return RetryPlan((), (), str(known["problem"]), known["values"])
 
     def _artifacts(self, ref: PullRef, run: Run, day: str) -> tuple[Artifact, ...]:
         key = _memo_key(ref, run, f"artifacts:{day}")

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-
 from app.results.triage import Diagnosis, JobEvidence, Rules, diagnose_run, read_rules, retry_plan
+from app.target.yaml_reader import read_yaml
+from app.words.denial import DENIALS
 
 
 def read_shipped_rules(path: Path) -> Rules:
     """The triage rules. Raises RejectedInput with every problem of the file."""
-    return read_rules(YAML(typ="safe").load(path.read_bytes()), str(path))
+    return read_rules(read_yaml(path.read_bytes(), str(path)).value, str(path))
 
 
 def _told(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def report(jobs: Sequence[JobEvidence], rules: Rules, attempt: int) -> dict[str,
         "retry": {
             "again": [item.job for item in plan.again],
             "refused": [item.job for item in plan.refused],
-            "problem": plan.problem,
+            "problem": DENIALS[plan.problem][0].format_map(plan.values) if plan.problem else "",
         },
     }
 

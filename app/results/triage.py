@@ -10,9 +10,10 @@ cause; the quoted line lets the reader see it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.target.source import FileLine, Problem, RejectedInput
@@ -20,6 +21,7 @@ from app.target.source import FileLine, Problem, RejectedInput
 MOST_RETRIES = 2
 UNKNOWN = "unknown"
 QUOTED = 200
+EVENT_MARK = "job_event "
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +90,14 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class RetryPlan:
-    """What `/retry-failed` does. `problem` says why nothing is run again; `refused` are jobs with the reason."""
+    """What `/retry-failed` does. `problem` is a code of app.words.denial that says why nothing is run again, with its
+    `values`. GitHub re-runs the failed jobs of a run together, so one failure that a rerun cannot mend holds all.
+    """
 
     again: tuple[Diagnosis, ...]
-    refused: tuple[Diagnosis, ...]
+    refused: tuple[Diagnosis, ...] = ()
     problem: str = ""
-
-    @property
-    def whole(self) -> bool:
-        """True where all failed jobs may run again, so one "re-run failed jobs" does it."""
-        return bool(self.again) and not self.refused
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _rule(number: int, value: object, layers: Sequence[str], path: str) -> Rule | Problem:
@@ -149,6 +149,23 @@ def read_rules(value: object, path: str = "configs/triage.yaml") -> Rules:
     return Rules(tuple(layers), tuple(item for item in read if isinstance(item, Rule)))
 
 
+def event_of_log(text: str) -> Mapping[str, Any] | None:
+    """The launch record that a job's log carries on one line, None where it has none."""
+    start = text.rfind(EVENT_MARK)
+    if start < 0:
+        return None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text, start + len(EVENT_MARK))
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def evidence_of_log(job: str, conclusion: str, text: str, job_id: int = 0) -> JobEvidence:
+    """What one job's log alone tells."""
+    return JobEvidence(job, conclusion, (Log("job log", text),), event_of_log(text), job_id)
+
+
 def _hits(evidence: JobEvidence, rules: Rules) -> Iterable[tuple[tuple[int, int, int], Rule, str, int, str]]:
     """Every rule that fires with its sort key (layer, log, line)."""
     order = {layer: position for position, layer in enumerate(rules.layers)}
@@ -193,20 +210,19 @@ def diagnose_run(jobs: Iterable[JobEvidence], rules: Rules) -> list[Diagnosis]:
 
 
 def retry_plan(diagnoses: Sequence[Diagnosis], cancelled: Iterable[str], attempt: int) -> RetryPlan:
-    """What may run again: retriable failures and siblings that fail-fast cancelled; at most two retries of a run.
+    """What may run again: failures that are all retriable, with the siblings that fail-fast cancelled; at most twice.
 
     `cancelled` are names of jobs that were cancelled (they did not fail themselves); `attempt` counts from 1.
     """
-    if attempt > MOST_RETRIES:
-        problem = f"This run was already retried {MOST_RETRIES} times. Remove and re-add the label to start a new one."
-        return RetryPlan((), tuple(diagnoses), problem)
     stopped = frozenset(cancelled)
-    failures = [item for item in diagnoses if item.job not in stopped]
-    if not failures:
-        return RetryPlan((), (), "No job of this run failed. Nothing to run again.")
-    again = tuple(item for item in failures if item.retriable)
+    failures = tuple(item for item in diagnoses if item.job not in stopped)
     refused = tuple(item for item in failures if not item.retriable)
-    if not again:
-        problem = f"No failure of this run is retriable ({refused[0].job}: {refused[0].rule}). {refused[0].remedy}"
-        return RetryPlan((), refused, problem)
-    return RetryPlan(again, refused)
+    if attempt > MOST_RETRIES:
+        return RetryPlan((), failures, "retry-limit", {"times": MOST_RETRIES})
+    if not failures:
+        return RetryPlan((), (), "retry-nothing")
+    if refused:
+        first = refused[0]
+        told = {"job": first.job, "layer": first.layer, "remedy_en": first.remedy, "remedy_zh": first.remedy_zh}
+        return RetryPlan((), refused, "retry-not-retriable", told)
+    return RetryPlan(failures)

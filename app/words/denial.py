@@ -145,6 +145,18 @@ DENIALS: dict[str, tuple[str, str]] = {
         "Run {run} ended with {conclusion}; only failed jobs can be retried: remove and re-add the label to run all.",
         "运行 {run} 以 {conclusion} 结束，只能重试失败的任务；如需全部重跑请移除并重新添加标签。",
     ),
+    "retry-limit": (
+        "This run was already retried {times} times; remove and re-add the label to start a new one.",
+        "此运行已重试 {times} 次；请移除并重新添加标签以启动新的运行。",
+    ),
+    "retry-nothing": (
+        "No job of this run failed; there is nothing to run again.",
+        "此运行没有失败的任务；无需重试。",
+    ),
+    "retry-not-retriable": (
+        "{job} failed in layer {layer}, which a rerun does not mend. {remedy_en}",
+        "{job} 在 {layer} 层失败，重试无法解决。{remedy_zh}",
+    ),
     "merge-by-hand": (
         "Merging starts from the command line; run `sweepgate merge` for {pull}.",
         "合并需在命令行启动；请对 {pull} 运行 `sweepgate merge`。",

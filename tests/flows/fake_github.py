@@ -30,6 +30,7 @@ from app.effects.ports import CheckRunPlace, CheckRunText, NotThere, Unanswered,
 from app.effects.rounds import ListedPull, ListedRun
 from app.effects.verify import VerdictText, VerifyRequest
 from app.policy import Policy
+from app.results.triage import JobEvidence
 
 BOT = Person(9000, "sweepgate[bot]", bot=True)
 WRITER = Permission("write", "write")
@@ -71,6 +72,7 @@ class FakeGitHub:
     dispatches: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
     rerun: list[int] = field(default_factory=list)
+    evidence: list[JobEvidence] = field(default_factory=list)
     before: dict[str, list[Exception]] = field(default_factory=dict)
     after: dict[str, list[Exception]] = field(default_factory=dict)
 
@@ -294,6 +296,10 @@ class FakeGitHub:
         for pull in self.pulls.values():
             if run_id in pull.runs:
                 pull.runs[run_id] = replace(pull.runs[run_id], status="completed", conclusion="cancelled")
+
+    def job_evidence(self, repository: str, run_id: int) -> list[JobEvidence]:
+        self._call("job_evidence")
+        return self.evidence
 
     def rerun_failed(self, repository: str, run_id: int) -> None:
         self._call("rerun_failed")

@@ -29,8 +29,8 @@ def ask(url, text):
         "temperature": 0,
         "stop": ["\n"],
     }
-    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})  # noqa: S310
+    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  (the server of this job, on loopback)
         return json.load(answer)["choices"][0]["message"]["content"]
 
 
@@ -48,7 +48,15 @@ def main():
     for country, city in QUESTIONS.items():
         answer = ask(url, prompt(country))
         strict = answer.strip().rstrip(".").lower() == city.lower()
-        samples.append({"doc": country, "target": city, "resps": [answer], "strict": strict, "flexible": city.lower() in answer.lower()})
+        samples.append(
+            {
+                "doc": country,
+                "target": city,
+                "resps": [answer],
+                "strict": strict,
+                "flexible": city.lower() in answer.lower(),
+            }
+        )
     strict, strict_error = share([item["strict"] for item in samples])
     flexible, flexible_error = share([item["flexible"] for item in samples])
     stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
