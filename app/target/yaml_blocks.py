@@ -172,8 +172,9 @@ def _beyond(left: Split, right: Split) -> Split:
 def _texts(content: bytes, items: bool, line: int = 1) -> Split:
     """The blocks' texts; `line` is that of the content's first line. Empty where the content does not split."""
     starts = _split(content, items)
-    found, before = [], 0
-    for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
+    found: Split = []
+    before = 0
+    for start, end in zip(starts, [*starts[1:], len(content)], strict=False):
         line += content.count(b"\n", before, start)
         found.append((content[start:end], line))
         before = start

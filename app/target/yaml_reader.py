@@ -93,15 +93,15 @@ def check_bytes(content: bytes, path: str, sha: str) -> None:
         raise reject(
             FileLine(path, 1, 0, sha), f"A YAML file may have {MAX_BYTES:,} bytes.", f"{len(content):,} bytes", fix, 0
         )
-    if b"\0" in content:
-        place = _byte_place(content, content.index(b"\0"), path, sha)
-        raise reject(place, "NUL bytes are not allowed.", "\\0", "Save the file as plain UTF-8 text.", 0)
     try:
         content.decode()
     except UnicodeDecodeError as error:
         place = _byte_place(content, error.start, path, sha)
         found = f"byte 0x{content[error.start]:02x}"
         raise reject(place, "The file must be UTF-8.", found, "Save the file as UTF-8.", 0) from None
+    if b"\0" in content:
+        place = _byte_place(content, content.index(b"\0"), path, sha)
+        raise reject(place, "NUL bytes are not allowed.", "\\0", "Save the file as plain UTF-8 text.", 0)
 
 
 def _byte_place(content: bytes, offset: int, path: str, sha: str) -> FileLine:
