@@ -54,13 +54,13 @@ def _read(row: InboxRow, payload: Mapping[str, Any]) -> Reading:
 
 def _number(event: str, payload: Mapping[str, Any]) -> int | None:
     if event in ("pull_request", "pull_request_review", "pull_request_review_comment"):
-        return int(payload["pull_request"]["number"])
+        return _integer(payload["pull_request"]["number"])
     if event == "issue_comment":
         issue = payload["issue"]
-        return int(issue["number"]) if "pull_request" in issue else None
+        return _integer(issue["number"]) if "pull_request" in issue else None
     if event == "repository_dispatch":
         given = str((payload.get("client_payload") or {}).get("pr-number"))
-        return int(given) if given.isascii() and given.isdigit() else None
+        return _integer(given) if given.isascii() and given.isdigit() else None
     subject = payload.get(event)
     if event == "check_run" and isinstance(subject, dict):
         return _first(subject.get("pull_requests"))
@@ -69,16 +69,24 @@ def _number(event: str, payload: Mapping[str, Any]) -> int | None:
     return None
 
 
+def _integer(value: object) -> int:
+    """An id as the database can hold it. Raises ValueError."""
+    number = int(str(value))
+    if not 0 < number < 2**63:
+        raise ValueError(f"{str(value)[:30]} is no id")
+    return number
+
+
 def _first(pulls: object) -> int | None:
     if isinstance(pulls, list) and pulls and isinstance(pulls[0], dict):
-        return int(pulls[0]["number"])
+        return _integer(pulls[0]["number"])
     return None
 
 
 def _titled(title: object) -> int | None:
     """A run that we dispatched carries its pull request in the title; the reconcile checks the key."""
     match = _TITLE_NUMBER.search(title) if isinstance(title, str) else None
-    return int(match.group(1)) if match else None
+    return _integer(match.group(1)) if match else None
 
 
 def _label_payload(row: InboxRow, payload: Mapping[str, Any], name: str, number: int) -> dict[str, object] | None:
@@ -91,7 +99,7 @@ def _label_payload(row: InboxRow, payload: Mapping[str, Any], name: str, number:
         "number": number,
         "label": str(payload["label"]["name"]),
         "head_sha": str(pull["head"]["sha"]),
-        "actor_id": int(sender["id"]),
+        "actor_id": _integer(sender["id"]),
         "actor": str(sender["login"]),
         "at": _seconds(str(pull["updated_at"])),
     }
