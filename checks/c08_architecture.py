@@ -20,13 +20,14 @@ from app.facts.base import Facts
 from app.facts.effective import logged_arg
 from app.facts.outside import DraftCheckpoints
 from app.facts.records import JobLogRecord
+from app.facts.repository import HeadTree
 from app.facts.safetensors import UnreadableHeader, lookup, read_config
 from app.facts.sweep import JobLogs
 from app.facts.values import parsed, text_of
 from app.planner.points import Point
 from app.planner.scope import Scope
 from app.policy import ArchitecturePolicy
-from checks.applying import found_or
+from checks.applying import found_or, listed
 from checks.contract import (
     FAIL,
     NA,
@@ -57,7 +58,7 @@ RULES = {
     "8.engine-table": "The same keys in an engine's own tables fail too.",
     "8.environment": "A variable that skips layers or indexers fails.",
     "8.log": "An override that only the job log shows fails as well.",
-    "8.model-file": "A launch script that edits the model's files fails.",
+    "8.model-file": "A launch script that rewrites such a key in the model's configuration fails.",
     "8.unknown-key": "An override with a key that the policy does not know could not be verified.",
 }
 
@@ -89,7 +90,7 @@ class _Ledger:
     number=8,
     name="No architecture hacks",
     applies=applies,
-    needs=(Optional(JobLogs), Optional(DraftCheckpoints)),
+    needs=(Optional(JobLogs), Optional(DraftCheckpoints), Optional(HeadTree)),
     may=(PASS, FAIL, NA),
     help=HELP,
 )
@@ -144,9 +145,12 @@ def _judge(ledger: _Ledger, point: Point, launch: Launch, log: JobLogRecord | No
     for name, value, where in _variables(launch, log):
         if any(fnmatchcase(name, pattern) for pattern in ledger.policy.forbidden_env) and _on(value):
             _forbidden(ledger, point, name, value, where)
-    for edit in launch.model_edits:
-        found = f"{edit.what} ({point.key} {point.label})"
-        ledger.findings.append(Finding(edit.where, found, "the checkpoint's files as published", HELP.fix))
+    for rewrite in launch.rewrites:
+        keys = [key for key in rewrite.keys if _any(key, ledger.policy.forbidden_keys)]
+        keys = [key for key in keys if not _any(key, ledger.policy.neutral_keys)]
+        if keys:
+            found = f"{rewrite.script} rewrites {listed(keys)} in the model's configuration ({point.key} {point.label})"
+            ledger.findings.append(Finding(rewrite.where, found, "the checkpoint's files as published", HELP.fix))
 
 
 def _variables(launch: Launch, log: JobLogRecord | None) -> Iterator[tuple[str, object, Where]]:

@@ -39,7 +39,8 @@ from checks.contract import (
     failed,
     passed,
 )
-from checks.launch_evidence import Edit, launches_of
+from checks.launch_evidence import launches_of
+from checks.script_edits import Edit
 
 RULES = {
     "10.none": "Nothing in the effective launch changes engine or transport.",

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from app.facts.base import Facts
 from app.facts.outside import DraftCheckpoint, DraftCheckpoints
 from app.facts.records import JobLogRecord
+from app.facts.repository import HeadTree
 from app.facts.safetensors import ShippedPrecision, UnreadableHeader, missing_shards, read_config, shipped
 from app.facts.sweep import JobLogs
 from app.planner.points import Point
@@ -44,7 +45,8 @@ from checks.contract import (
     not_applicable,
     passed,
 )
-from checks.draft_settings import bits_of, environment, lowering
+from checks.draft_settings import PRECISION_KEY, bits_of, environment, lowering
+from checks.launch_evidence import launches_of
 from checks.point_evidence import labels, one_log, recipe_of, sound_log
 
 RULES = {
@@ -62,6 +64,7 @@ RULES = {
     "13.draft-kv": "A cache type below 16 bits for the draft alone fails.",
     "13.dtype": "A dtype below the stored one fails.",
     "13.override": "An override that changes a dtype or quantization of the checkpoint fails.",
+    "13.rewrite": "A script that rewrites dtype, quantization or layers in a model's configuration fails; others may.",
     "13.loaded-lower": "A log that loads the draft quantized or below its stored dtype fails.",
     "13.online": "ATOM's online quantization must exclude every module of the draft.",
     "13.online-external": "An external draft under online quantization could not be verified.",
@@ -124,7 +127,7 @@ class _Ledger:
     number=13,
     name="Draft precision",
     applies=applies,
-    needs=(Optional(DraftCheckpoints), Optional(JobLogs)),
+    needs=(Optional(DraftCheckpoints), Optional(JobLogs), Optional(HeadTree)),
     may=(PASS, FAIL, NA),
     help=HELP,
 )
@@ -135,6 +138,7 @@ def draft_precision(facts: Facts, scope: Scope) -> CheckResult:
     drafting = list(_drafting(ledger, scope))
     for point, recipe, _ in drafting:
         _variables(ledger, facts.policy.draft, point, recipe, known)
+        _rewrites(ledger, facts, point)
     if not ledger.findings and drafting:
         for point, recipe, speculation in drafting:
             try:
@@ -188,6 +192,17 @@ def _variables(
         ledger.findings.append(Finding(where, found, "unset or 0", f"Remove {name} and sweep again."))
     for name, value, _ in environment(point, recipe, log, policy.unclear_env, policy):
         ledger.missing.append(Unverified(f"the effect of {name}={value} on the draft", "nothing shows it"))
+
+
+def _rewrites(ledger: _Ledger, facts: Facts, point: Point) -> None:
+    """A setup script may add a key to a model's configuration, but no dtype, quantization or layer key."""
+    for launch in launches_of(point, facts):
+        for rewrite in launch.rewrites:
+            keys = [key for key in rewrite.keys if PRECISION_KEY.search(key) or "layer" in key]
+            if keys:
+                found = f"{rewrite.script} rewrites {listed(keys)} of a model's configuration ({point.key})"
+                step = "Serve the checkpoint's own configuration."
+                ledger.findings.append(Finding(rewrite.where, found, "no dtype, quantization or layer key", step))
 
 
 def _one(

@@ -32,7 +32,7 @@ _BITS = (
     (re.compile(r"fp4|float4|int4|e2m1"), 4),
 )
 _OFF = frozenset({"", NONE, "auto", "false", "unquant", "unquantized", "default"})
-_PRECISION_KEY = re.compile(r"\A(?:torch_)?dtype\Z|quant", re.IGNORECASE)
+PRECISION_KEY = re.compile(r"\A(?:torch_)?dtype\Z|quant", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _overrides(args: Mapping[str, Effective]) -> Iterator[Lowering]:
         if "override" not in name:
             continue
         for key in _keys(_value(effective)):
-            if _PRECISION_KEY.search(key):
+            if PRECISION_KEY.search(key):
                 yield Lowering(place(effective), f"{name} overrides {key} of the checkpoint")
 
 

@@ -9,33 +9,23 @@ carry `undecided`; they are never left out.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from app.facts.repository import HeadTree
 from app.target.recipe import EffectiveRecipe, Setting
-from app.target.source import FileLine
+from app.target.source import FileLine, RejectedInput
+from app.target.tree import NotRecorded, Tree
 from checks.point_evidence import recipe_of
+from checks.script_edits import ConfigRewrite, Edit, config_rewrites, edits_of, protected
 
 if TYPE_CHECKING:
     from app.facts.base import Facts
     from app.planner.points import Point
     from app.policy import PatchPolicy
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Something that a launch changes in the image: what, which target, in which script.
-
-    `undecided` says why it could not be told whether the target belongs to the engine; "" where it does.
-    """
-
-    what: str
-    target: str
-    script: str
-    where: FileLine
-    undecided: str = ""
+    from app.target.shell_record import Evaluated
 
 
 @dataclass(frozen=True)
@@ -46,27 +36,64 @@ class Launch:
     args: Mapping[str, Mapping[str, Setting]]
     env: Mapping[str, Mapping[str, Setting]]
     edits: tuple[Edit, ...] = field(default_factory=tuple)
-    model_edits: tuple[Edit, ...] = field(default_factory=tuple)
+    rewrites: tuple[ConfigRewrite, ...] = field(default_factory=tuple)
 
 
 def launches_of(point: Point, facts: Facts) -> tuple[Launch, ...]:
     """Every launch of a point. Raises CannotVerify where its recipe or script cannot be read."""
     recipe = recipe_of(point)
-    edits = tuple(recipe_edits(recipe, facts.policy.patches))
+    edits = list(recipe_edits(recipe, facts.policy.patches))
+    rewrites: list[ConfigRewrite] = []
+    for setup in recipe.setup_scripts:
+        evaluated = _setup_script(facts, recipe, setup)
+        if isinstance(evaluated, Edit):
+            edits.append(evaluated)
+        else:
+            edits += edits_of(evaluated, facts.policy.patches)
+            rewrites += config_rewrites(evaluated)
     return (
         Launch(
             engine=recipe.engine,
             args={name: role.args for name, role in recipe.roles.items()},
             env={name: recipe.effective_env(name) for name in recipe.roles},
-            edits=edits,
+            edits=tuple(edits),
+            rewrites=tuple(rewrites),
         ),
     )
+
+
+def _setup_script(facts: Facts, recipe: EffectiveRecipe, setup: Setting) -> Evaluated | Edit:
+    """A setup script of this repository, evaluated; an undecided edit where it comes from outside or is unreadable."""
+    from app.target.shell import evaluate
+
+    head = facts.get(HeadTree)
+    name = str(setup.value)
+    unseen = Edit(f"runs the setup script {name}", name, name, setup.where, "the script was not gathered")
+    if head is None:
+        return unseen
+    for path in setup_paths(head.tree, recipe.path, name):
+        if path in head.tree.files:
+            env = {key: str(value.value) for role in recipe.roles for key, value in recipe.effective_env(role).items()}
+            try:
+                return evaluate(head.tree, path, env)
+            except RejectedInput as rejected:
+                return replace(unseen, undecided=str(rejected.problems[0]))
+            except NotRecorded as missing:
+                return replace(unseen, undecided=str(missing))
+    return replace(unseen, undecided="it is not in this repository: it comes from srt-slurm at the pinned revision")
+
+
+def setup_paths(tree: Tree, recipe: str, name: str) -> tuple[str, ...]:
+    """Places in the repository where a setup script of a recipe may stand."""
+    folder = "multi_node" if "/multi_node/" in recipe else "single_node"
+    shared = f"{tree.layout.recipes}{folder}/srt-slurm-recipes/configs/{name}"
+    return (shared, f"{posixpath.dirname(recipe)}/{name}", name)
 
 
 def recipe_edits(recipe: EffectiveRecipe, policy: PatchPolicy) -> Iterator[Edit]:
     """What the recipe itself changes in the image: mounts over engine files, hooks by environment, setup scripts."""
     for target, where in _mounts(recipe):
-        if is_protected(target, policy) and not _any(target, policy.harness_mounts):
+        if protected(target, policy):
             yield Edit(f"mounts a file over {target}", target, recipe.path, where)
     for role in recipe.roles.values():
         for name in ("PYTHONPATH", "LD_PRELOAD", "PYTHONSTARTUP"):
@@ -75,10 +102,6 @@ def recipe_edits(recipe: EffectiveRecipe, policy: PatchPolicy) -> Iterator[Edit]
                 what = f"{name}={setting.value} can replace modules of the engine"
                 reason = "what lies there is not known"
                 yield Edit(what, str(setting.value), recipe.path, setting.where, undecided=reason)
-    for setup in recipe.setup_scripts:
-        what = f"runs the setup script {setup.value}"
-        reason = "the script was not gathered"
-        yield Edit(what, str(setup.value), str(setup.value), setup.where, undecided=reason)
 
 
 def _mounts(recipe: EffectiveRecipe) -> Iterator[tuple[str, FileLine]]:
@@ -100,12 +123,3 @@ def _targets(value: Any) -> Iterator[str]:
         parts = str(item).split(":")
         if len(parts) > 1:
             yield parts[1]
-
-
-def is_protected(path: str, policy: PatchPolicy) -> bool:
-    """True for a path below a root of engine or transport."""
-    return _any(path if path.startswith("/") else f"/{path}", policy.roots)
-
-
-def _any(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)

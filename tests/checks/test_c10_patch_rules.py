@@ -126,3 +126,174 @@ def test_rules(make: Callable[[], Story], status: str, reason: str) -> None:
     row = make().row(10)
     assert row.status.value == status, row.reason
     assert reason in row.reason, row.reason
+
+
+SCRIPTS = "inferencex-e2e/benchmarks/single_node/srt-slurm-recipes/configs"
+ENGINE = "/sgl-workspace/sglang/python/sglang/srt/x.py"
+PYTHON = """python3 - <<'PY'
+import importlib.util
+from pathlib import Path
+path = Path(importlib.util.find_spec("sglang").origin)
+path.write_text(path.read_text().replace("a", "b"))
+PY
+"""
+HARMLESS = """python3 - <<'PY'
+import json
+json.dump({}, open("/tmp/settings.json", "w"))
+PY
+"""
+
+
+def script(text: str, **env: str) -> Story:
+    """The recipe names a setup script of this repository; `env` is the role's environment."""
+    story = top("  setup_script: setup.sh\n")
+    for name, value in env.items():
+        story.edit(
+            RECIPE, "        PYTHONNOUSERSITE: '1'\n", f"        PYTHONNOUSERSITE: '1'\n        {name}: '{value}'\n"
+        )
+    for tree in (story.head, story.base):
+        tree[f"{SCRIPTS}/setup.sh"] = f"#!/bin/bash\nset -e\n{text}\n".encode()
+    return story
+
+
+@pytest.mark.parametrize(
+    ("make", "status", "reason"),
+    [
+        pytest.param(
+            lambda: script("patch -p1 -d /sgl-workspace/sglang < fix.patch"),
+            "FAIL",
+            "patches /sgl-workspace/sglang",
+            id="10.patch-file: patch",
+        ),
+        pytest.param(
+            lambda: script("git -C /sgl-workspace/sglang apply fix.patch"),
+            "FAIL",
+            "applies a patch to /sgl-workspace/sglang",
+            id="10.patch-file: git apply",
+        ),
+        pytest.param(
+            lambda: script("patch -p1 -d /tmp/client < fix.patch"),
+            "PASS",
+            "nothing",
+            id="10.harness: a patch of something else",
+        ),
+        pytest.param(
+            lambda: script(f"F={ENGINE}\nsed -i 's/a/b/' \"$F\""),
+            "FAIL",
+            f"edits in place {ENGINE}",
+            id="10.in-place: sed through a variable",
+        ),
+        pytest.param(
+            lambda: script("sed -i 's/a/b/' /tmp/x.yaml"), "PASS", "nothing", id="10.harness: sed on a config file"
+        ),
+        pytest.param(
+            lambda: script(f"cat > {ENGINE} <<'EOF'\nx = 1\nEOF"),
+            "FAIL",
+            f"writes over {ENGINE}",
+            id="10.in-place: a here-document",
+        ),
+        pytest.param(lambda: script(f"cp /tmp/x.py {ENGINE}"), "FAIL", f"copies onto {ENGINE}", id="10.in-place: cp"),
+        pytest.param(
+            lambda: script(PYTHON),
+            "FAIL",
+            "rewrites with a Python program /site-packages/sglang/",
+            id="10.in-place: a Python program that finds the package",
+        ),
+        pytest.param(
+            lambda: script(HARMLESS), "PASS", "nothing", id="10.harness: a Python program that writes elsewhere"
+        ),
+        pytest.param(
+            lambda: script("sed -i 's/a/b/' \"$(find / -name x.py)\""),
+            "FAIL",
+            "could not be verified: edits in place",
+            id="10.undecided: a target that the machine decides",
+        ),
+        pytest.param(
+            lambda: script("if grep -q old /etc/os-release; then sed -i s/a/b/ /sgl-workspace/x; fi"),
+            "FAIL",
+            "it stands behind a condition that is not known",
+            id="10.undecided: a condition that the machine decides",
+        ),
+        pytest.param(
+            lambda: script("pip install --no-deps https://wheels.example/sglang-0.5.22+fix-cp312-none-any.whl"),
+            "FAIL",
+            "installs another build of https://wheels.example/sglang",
+            id="10.wheel: a rebuilt engine",
+        ),
+        pytest.param(
+            lambda: script("pip install 'nixl==0.9.1' pandas"),
+            "FAIL",
+            "installs another build of nixl==0.9.1",
+            id="10.wheel: transport",
+        ),
+        pytest.param(
+            lambda: script("pip install -q datasets pandas 'lm-eval[api]'"),
+            "PASS",
+            "nothing",
+            id="10.harness: client packages",
+        ),
+        pytest.param(
+            lambda: script("pip install -e /infmax-workspace/utils/aiperf"),
+            "PASS",
+            "nothing",
+            id="10.harness: the harness's own client",
+        ),
+        pytest.param(
+            lambda: script("cd /tmp/deepep && python3 setup.py install"),
+            "FAIL",
+            "builds from a source tree (setup.py install)",
+            id="10.rebuild: setup.py",
+        ),
+        pytest.param(
+            lambda: script("pip install -e /tmp/sglang/python"),
+            "FAIL",
+            "builds from a source tree (pip install /tmp/sglang/python)",
+            id="10.rebuild: an editable install",
+        ),
+        pytest.param(
+            lambda: script("mkdir -p /opt/hooks\ncat > /opt/hooks/sitecustomize.py <<'EOF'\nimport sglang\nEOF"),
+            "FAIL",
+            "hooks into sglang by /opt/hooks/sitecustomize.py",
+            id="10.hook: sitecustomize",
+        ),
+        pytest.param(
+            lambda: script("cat > /tmp/h/sitecustomize.py <<'EOF'\nimport lm_eval\nEOF"),
+            "PASS",
+            "nothing",
+            id="10.harness: sitecustomize of the client",
+        ),
+        pytest.param(
+            lambda: script('if [ "$MODE" = fix ]; then cp x.py /sgl-workspace/x.py; fi', MODE="stock"),
+            "PASS",
+            "nothing",
+            id="10.unreachable: a branch that the point cannot reach",
+        ),
+        pytest.param(
+            lambda: script('if [ "$MODE" = fix ]; then cp x.py /sgl-workspace/x.py; fi', MODE="fix"),
+            "FAIL",
+            "copies onto /sgl-workspace/x.py",
+            id="10.in-place: the same branch reached",
+        ),
+        pytest.param(
+            lambda: script("# cp x.py /sgl-workspace/x.py\necho done"),
+            "PASS",
+            "nothing",
+            id="10.unreachable: a comment in a script",
+        ),
+        pytest.param(
+            lambda: script("srun --container-mounts=/a/x.py:/usr/lib/python3/dist-packages/vllm/x.py true"),
+            "FAIL",
+            "mounts a file over /usr/lib/python3/dist-packages/vllm/x.py",
+            id="10.mount: by the script",
+        ),
+    ],
+)
+def test_setup_scripts(make: Callable[[], Story], status: str, reason: str) -> None:
+    row = make().row(10)
+    assert row.status.value == status, row.reason
+    assert reason in row.reason, row.reason
+
+
+def test_findings_of_scripts_point_at_the_line() -> None:
+    row = script(f"echo one\ncp /tmp/x.py {ENGINE}").row(10)
+    assert str(row.findings[0].where).startswith(f"{SCRIPTS}/setup.sh:4")

@@ -428,3 +428,40 @@ def test_findings_point_at_recipe_and_log_lines() -> None:
     row = role_env(f"{BANNED}: '1'").row(13)
     assert str(row.findings[0].where).startswith(RECIPE)
     assert row.findings[0].next_step == f"Remove {BANNED} and sweep again."
+
+
+REWRITE = """python3 - <<'PY'
+import json
+from pathlib import Path
+config = json.loads(Path("/draft/config.json").read_text())
+config["{key}"] = 1
+Path("/tmp/draft/config.json").write_text(json.dumps(config))
+PY
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "status"),
+    [
+        pytest.param("pard_token", "PASS", id="13.rewrite: another key"),
+        pytest.param("torch_dtype", "FAIL", id="13.rewrite: a dtype"),
+        pytest.param("quantization_config", "FAIL", id="13.rewrite: a quantization"),
+        pytest.param("num_hidden_layers", "FAIL", id="13.rewrite: layers"),
+    ],
+)
+def test_a_setup_script_may_rewrite_harmless_keys_only(key: str, status: str) -> None:
+    story = Story().edit(RECIPE, "  frontend:\n", "  setup_script: compat.sh\n  frontend:\n")
+    path = "inferencex-e2e/benchmarks/single_node/srt-slurm-recipes/configs/compat.sh"
+    story.head[path] = REWRITE.replace("{key}", key).encode()
+    row = story.row(13)
+    assert row.status.value == status, row.reason
+
+
+def test_8_model_file_a_setup_script_that_skips_the_indexer() -> None:
+    """8.model-file"""
+    story = Story().edit(RECIPE, "  frontend:\n", "  setup_script: compat.sh\n  frontend:\n")
+    path = "inferencex-e2e/benchmarks/single_node/srt-slurm-recipes/configs/compat.sh"
+    story.head[path] = REWRITE.replace("{key}", "index_topk_freq").encode()
+    row = story.row(8)
+    assert row.status.value == "FAIL"
+    assert "rewrites index_topk_freq in the model's configuration" in row.reason
