@@ -190,7 +190,7 @@ class Callback:
 class PullState:
     """Everything that a decision may read. `bot` is our own identity on this repository.
 
-    `refresh` asks for fresh verdicts because outside sources may have changed behind them.
+    `tampered` are comments of ours that somebody edited: written over, never believed. `refresh` asks for fresh verdicts because outside sources may have changed behind them.
     """
 
     ref: PullRef
@@ -218,6 +218,7 @@ class PullState:
     label_events: tuple[LabelEvent, ...] = ()
     runs: tuple[Run, ...] = ()
     own: tuple[OwnComment, ...] = ()
+    tampered: tuple[OwnComment, ...] = ()
     check_runs: tuple[CheckRunState, ...] = ()
     approvals: tuple[LabelApproval, ...] = ()
     callbacks: tuple[Callback, ...] = ()

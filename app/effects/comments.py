@@ -25,6 +25,7 @@ class CommentEffects:
         ref: PullRef,
         bot: Person,
         own: Sequence[OwnComment],
+        tampered: Sequence[OwnComment] = (),
         *,
         reader: Reader,
         writer: Writer,
@@ -34,6 +35,7 @@ class CommentEffects:
         self._ref = ref
         self._bot = bot
         self._own = tuple(own)
+        self._tampered = tuple(tampered)
         self._reader = reader
         self._writer = writer
         self._markers = markers
@@ -41,7 +43,9 @@ class CommentEffects:
 
     def refresh(self) -> None:
         """Read our comments again (one request), after something slow happened."""
-        self._own = self._markers.own(self._ref, self._reader.remarks(self._ref), self._bot)
+        remarks = self._reader.remarks(self._ref)
+        self._own = self._markers.own(self._ref, remarks, self._bot)
+        self._tampered = self._markers.tampered(self._ref, remarks, self._bot)
 
     def find(self, kind: str, key: str = "") -> OwnComment | None:
         """The oldest trusted comment of this kind and key."""
@@ -61,7 +65,8 @@ class CommentEffects:
         body = self._signed(kind, key, payload, visible)
         shown = self.find(kind, key)
         if shown is None:
-            return self._create(kind, key, body)
+            edited = [comment.id for comment in self._tampered if (comment.kind, comment.key) == (kind, key)]
+            return self._edit(kind, key, min(edited), body) if edited else self._create(kind, key, body)
         if self._signed(kind, key, shown.payload, shown.body) == body or not replace(shown):
             return shown.id
         return self._edit(kind, key, shown.id, body)
@@ -86,6 +91,7 @@ class CommentEffects:
         except NotThere:
             self._once.forget(self._ledger_key(kind, key))
             self._own = tuple(comment for comment in self._own if comment.id != comment_id)
+            self._tampered = tuple(comment for comment in self._tampered if comment.id != comment_id)
             return self._create(kind, key, body)
         return comment_id
 

@@ -75,6 +75,7 @@ class Context:
             self.state.ref,
             self.state.bot,
             self.state.own,
+            self.state.tampered,
             reader=self.reader,
             writer=self.writer,
             markers=self.markers,

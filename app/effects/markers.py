@@ -3,7 +3,8 @@
     <!-- sweepgate:<kind>:<key> <base64url JSON>.<hexadecimal HMAC-SHA-256> -->
 
 The HMAC covers repository, pull request, kind, key, payload and the digest of the visible body. A marker is trusted
-only if the author is our bot, nobody else edited the comment, and the HMAC holds; else it counts as absent.
+only if the author is our bot, nobody else edited the comment, and the HMAC holds; else it counts as absent, and the
+comment is written over.
 
 Accepted race: none. Whoever copies a marker elsewhere copies text that does not verify there.
 """
@@ -58,6 +59,16 @@ class Markers:
         except (ValueError, Base64Error):
             return None
         return OwnComment(kind, key, remark.id, payload, visible) if isinstance(payload, dict) else None
+
+    def tampered(self, ref: PullRef, remarks: Iterable[Remark], bot: Person) -> tuple[OwnComment, ...]:
+        """Comments of our bot whose marker no longer holds: to be written over, never to be believed."""
+        found = []
+        for remark in remarks:
+            match = _MARKER.match(remark.body)
+            ours = remark.kind == "issue_comment" and remark.author.id == bot.id != 0
+            if ours and match and self.read(ref, remark, bot) is None:
+                found.append(OwnComment(match.group(1), match.group(2), remark.id, {}))
+        return tuple(found)
 
     def own(self, ref: PullRef, remarks: Iterable[Remark], bot: Person) -> tuple[OwnComment, ...]:
         found = (self.read(ref, remark, bot) for remark in remarks)

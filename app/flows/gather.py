@@ -100,6 +100,7 @@ class Gatherer:
             state,
             runs=tuple(self._with_memos(ref, run) for run in runs),
             own=self.markers.own(ref, state.remarks, state.bot),
+            tampered=self.markers.tampered(ref, state.remarks, state.bot),
             approvals=extras.approvals,
             callbacks=extras.callbacks,
             refresh=extras.refresh,
