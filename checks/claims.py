@@ -268,7 +268,7 @@ def _image_claims(sentence: str, line: int) -> Iterator[Claim]:
     for match in _IMAGE.finditer(sentence):
         if ":" in match.group() and not sentence[: match.start()].endswith(("http:", "https:", "//")):
             origin = re.search(r"\bfrom\s+`?$", sentence[: match.start()], re.I)
-            yield Claim("image", line, sentence, value=match.group(), old="from" if origin else "")
+            yield Claim("image", line, sentence, value=match.group().rstrip(".,-"), old="from" if origin else "")
 
 
 def _table_claims(text: str) -> Iterator[Claim]:
