@@ -190,7 +190,8 @@ class Callback:
 class PullState:
     """Everything that a decision may read. `bot` is our own identity on this repository.
 
-    `tampered` are comments of ours that somebody edited: written over, never believed. `refresh` asks for fresh verdicts because outside sources may have changed behind them.
+    `tampered` are comments of ours that somebody edited: written over, never believed. `refresh` asks for fresh
+    verdicts because outside sources may have changed behind them.
     """
 
     ref: PullRef

@@ -1,4 +1,4 @@
-"""Purpose: the store as a reconcile sees it: ledger, memos, journal, lock, and what deliveries told beside the state."""
+"""Purpose: the store as a reconcile sees it: ledger, memos, journal, lock, and what deliveries told beside GitHub."""
 
 from __future__ import annotations
 
