@@ -1,6 +1,6 @@
 """Purpose: reads the target repository's YAML fast, with the place of every node, and rejects what would be misread.
 
-Values are those of PyYAML's safe loader (YAML 1.1); see yaml_scalars. The C parser of ruamel.yaml gives events; this
+Values are those of PyYAML's safe loader (YAML 1.1); see yaml_scalars. The C parser of PyYAML gives events; this
 module builds plain dicts and lists from them and keeps, beside each container, the position of every key or item.
 
 Rejected with place and fix: syntax errors, duplicate keys, several documents, tags beyond the plain types, containers
@@ -22,7 +22,7 @@ from app.target.yaml_scalars import BadScalar, plain_value
 MAX_BYTES: Final = 8_000_000
 MAX_NODES: Final = 500_000
 MAX_DEPTH: Final = 100
-MAX_SLOW_BYTES: Final = 256 * 1024
+MAX_SLOW_BYTES: Final = 384 * 1024
 
 _COLUMNS: Final = 1 << 20
 _NO_KEY: Final = object()
@@ -30,7 +30,12 @@ _COLON_IN_FLOW: Final = "found unexpected ':'"
 _PLAIN_TAGS: Final = ("tag:yaml.org,2002:str", "!")
 _TAG_OF: Final[dict[type, str]] = {
     kind: f"tag:yaml.org,2002:{name}"
-    for kind, name in ((int, "int"), (float, "float"), (bool, "bool"), (type(None), "null"))
+    for kind, name in (
+        (int, "int"),
+        (float, "float"),
+        (bool, "bool"),
+        (type(None), "null"),
+    )
 }
 _SCALAR_TAGS: Final = frozenset(_TAG_OF.values())
 MAX_DUPLICATES: Final = 200
@@ -54,7 +59,9 @@ class Marks:
         packed = self.positions.get(id(container), {}).get(key)
         if packed is None:
             return None
-        return FileLine(self.path, self.first + packed // _COLUMNS, packed % _COLUMNS + 1, self.sha)
+        return FileLine(
+            self.path, self.first + packed // _COLUMNS, packed % _COLUMNS + 1, self.sha
+        )
 
     def where(self, value: Any, steps: Sequence[Any], default: FileLine) -> FileLine:
         """The place reached from `value` by keys and indices: the deepest step that exists, else `default`."""
@@ -75,7 +82,11 @@ class Document:
     marks: Marks
 
     def where(self, *steps: Any) -> FileLine:
-        return self.marks.where(self.value, steps, FileLine(self.marks.path, self.marks.first, 0, self.marks.sha))
+        return self.marks.where(
+            self.value,
+            steps,
+            FileLine(self.marks.path, self.marks.first, 0, self.marks.sha),
+        )
 
 
 def read_yaml(content: bytes, path: str, sha: str = "") -> Document:
@@ -91,17 +102,29 @@ def check_bytes(content: bytes, path: str, sha: str) -> None:
     if len(content) > MAX_BYTES:
         fix = "Split the file or remove what does not belong in it."
         raise reject(
-            FileLine(path, 1, 0, sha), f"A YAML file may have {MAX_BYTES:,} bytes.", f"{len(content):,} bytes", fix, 0
+            FileLine(path, 1, 0, sha),
+            f"A YAML file may have {MAX_BYTES:,} bytes.",
+            f"{len(content):,} bytes",
+            fix,
+            0,
         )
     try:
         content.decode()
     except UnicodeDecodeError as error:
         place = _byte_place(content, error.start, path, sha)
         found = f"byte 0x{content[error.start]:02x}"
-        raise reject(place, "The file must be UTF-8.", found, "Save the file as UTF-8.", 0) from None
+        raise reject(
+            place, "The file must be UTF-8.", found, "Save the file as UTF-8.", 0
+        ) from None
     if b"\0" in content:
         place = _byte_place(content, content.index(b"\0"), path, sha)
-        raise reject(place, "NUL bytes are not allowed.", "\\0", "Save the file as plain UTF-8 text.", 0)
+        raise reject(
+            place,
+            "NUL bytes are not allowed.",
+            "\\0",
+            "Save the file as plain UTF-8 text.",
+            0,
+        )
 
 
 def _byte_place(content: bytes, offset: int, path: str, sha: str) -> FileLine:
@@ -129,16 +152,21 @@ class Builder:
     uses_anchors: bool = False
 
 
-def parse(content: bytes, path: str, sha: str, first: int, *, sectioned: bool = False) -> Builder:
+def parse(
+    content: bytes, path: str, sha: str, first: int, *, sectioned: bool = False
+) -> Builder:
     """Builds values from one text whose first line is line `first` of the file. Raises RejectedInput on a fault."""
-    from ruamel.yaml.error import YAMLError
+    from yaml.error import YAMLError
 
     try:
-        from _ruamel_yaml import CParser  # type: ignore[import-not-found]
+        from yaml._yaml import CParser
 
         return _Assembly(path, sha, first).run(CParser(content).get_event, sectioned)
     except YAMLError as error:
-        if getattr(error, "problem", None) != _COLON_IN_FLOW or len(content) > MAX_SLOW_BYTES:
+        if (
+            getattr(error, "problem", None) != _COLON_IN_FLOW
+            or len(content) > MAX_SLOW_BYTES
+        ):
             raise _syntax(error, path, sha, first) from None
     try:
         return _Assembly(path, sha, first).run(_slow_events(content), sectioned)
@@ -147,26 +175,26 @@ def parse(content: bytes, path: str, sha: str, first: int, *, sectioned: bool = 
 
 
 def _slow_events(content: bytes) -> Callable[[], Any]:
-    """The events of the parser in Python: it reads `{image: host/name:tag}`, which the packaged libyaml refuses though
-    the incumbent's accepts it."""
-    from ruamel.yaml import YAML
+    """The events of the parser in Python: it reads `{ep:, tp: 4}`, which libyaml refuses though the incumbent does not."""
+    from yaml import SafeLoader
 
-    reader = YAML(typ="safe", pure=True)
-    reader.version = (1, 1)
-    events: Callable[[], Any] = reader.parse(content.decode("utf-8-sig")).__next__
+    events: Callable[[], Any] = SafeLoader(content).get_event
     return events
 
 
 class _Assembly:
-    """The event loop. Kept flat and free of calls on the common path: it sees 25,000 events for a large master."""
+    """The event loop. Kept flat and free of calls on the common path: it sees 25,000 events for a large master.
+
+    It stays longer than other functions on purpose: splitting it into calls doubles its time.
+    """
 
     def __init__(self, path: str, sha: str, first: int) -> None:
         self.path, self.sha, self.first = path, sha, first
         self.out = Builder()
         self.anchors: dict[str, tuple[Any, int] | None] = {}
 
-    def run(self, get_event: Callable[[], Any], sectioned: bool) -> Builder:  # noqa: C901, PLR0912, PLR0915  (one hot loop; measured: calls would double it)
-        from ruamel.yaml.events import (
+    def run(self, get_event: Callable[[], Any], sectioned: bool) -> Builder:
+        from yaml.events import (
             AliasEvent,
             DocumentStartEvent,
             MappingEndEvent,
@@ -218,7 +246,10 @@ class _Assembly:
                 if is_map:
                     if key is _NO_KEY:
                         raise self._fault(
-                            event, "A key must be a single value.", "a list or mapping as key", "Use text."
+                            event,
+                            "A key must be a single value.",
+                            "a list or mapping as key",
+                            "Use text.",
                         )
                     container[key] = value
                     key = _NO_KEY
@@ -227,7 +258,11 @@ class _Assembly:
                 continue
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 nodes += 1
-                if len(stack) >= MAX_DEPTH or nodes > MAX_NODES or event.tag not in _CONTAINER_TAGS:
+                if (
+                    len(stack) >= MAX_DEPTH
+                    or nodes > MAX_NODES
+                    or event.tag not in _CONTAINER_TAGS
+                ):
                     raise self._refused(event, len(stack), nodes)
                 if container is not None and not is_map:
                     mark = event.start_mark
@@ -255,7 +290,12 @@ class _Assembly:
             elif kind is DocumentStartEvent:
                 documents += 1
                 if documents > 1:
-                    raise self._fault(event, "The file must hold one document.", "a second `---`", "Remove it.")
+                    raise self._fault(
+                        event,
+                        "The file must hold one document.",
+                        "a second `---`",
+                        "Remove it.",
+                    )
                 continue
             else:
                 continue
@@ -267,7 +307,10 @@ class _Assembly:
                         known = value in marks
                     except TypeError:
                         raise self._fault(
-                            event, "A key must be a single value.", "a list or mapping", "Use text."
+                            event,
+                            "A key must be a single value.",
+                            "a list or mapping",
+                            "Use text.",
                         ) from None
                     mark = event.start_mark
                     if known:
@@ -291,29 +334,59 @@ class _Assembly:
         return out
 
     def _place(self, event: Any) -> FileLine:
-        return FileLine(self.path, self.first + event.start_mark.line, event.start_mark.column + 1, self.sha)
+        return FileLine(
+            self.path,
+            self.first + event.start_mark.line,
+            event.start_mark.column + 1,
+            self.sha,
+        )
 
     def _fault(self, event: Any, rule: str, found: object, fix: str) -> RejectedInput:
         return reject(self._place(event), rule, found, fix, 1)
 
     def _refused(self, event: Any, depth: int, nodes: int) -> RejectedInput:
         if nodes > MAX_NODES:
-            return self._fault(event, f"A file may have {MAX_NODES:,} nodes.", "more, aliases expanded", "Shorten it.")
+            return self._fault(
+                event,
+                f"A file may have {MAX_NODES:,} nodes.",
+                "more, aliases expanded",
+                "Shorten it.",
+            )
         if depth >= MAX_DEPTH:
             return self._fault(
-                event, f"Nesting may be {MAX_DEPTH} levels deep.", "deeper nesting", "Flatten the value."
+                event,
+                f"Nesting may be {MAX_DEPTH} levels deep.",
+                "deeper nesting",
+                "Flatten the value.",
             )
-        return self._fault(event, "Only plain YAML types are allowed.", f"tag {event.tag}", "Remove the tag.")
+        return self._fault(
+            event,
+            "Only plain YAML types are allowed.",
+            f"tag {event.tag}",
+            "Remove the tag.",
+        )
 
     def _scalar(self, event: Any, tag: str | None) -> Any:
         if tag is not None and tag not in _SCALAR_TAGS:
-            raise self._fault(event, "Only plain YAML types are allowed.", f"tag {tag}", "Remove the tag.")
+            raise self._fault(
+                event,
+                "Only plain YAML types are allowed.",
+                f"tag {tag}",
+                "Remove the tag.",
+            )
         try:
             value = plain_value(event.value)
         except BadScalar as error:
-            raise self._fault(event, "The value cannot be read.", error, "Quote it.") from None
+            raise self._fault(
+                event, "The value cannot be read.", error, "Quote it."
+            ) from None
         if tag is not None and _TAG_OF.get(type(value)) != tag:
-            raise self._fault(event, f"The value must fit its tag {tag}.", event.value, "Remove the tag.")
+            raise self._fault(
+                event,
+                f"The value must fit its tag {tag}.",
+                event.value,
+                "Remove the tag.",
+            )
         return value
 
     def _duplicate(self, event: Any, key: Any, earlier: int) -> None:
@@ -322,7 +395,10 @@ class _Assembly:
         line = self.first + earlier // _COLUMNS
         shown = "<<" if key is _MERGE else key
         problem = self._fault(
-            event, "A key may stand once in a mapping.", f"`{shown}`, first at line {line}", "Remove one of the two."
+            event,
+            "A key may stand once in a mapping.",
+            f"`{shown}`, first at line {line}",
+            "Remove one of the two.",
         )
         self.out.problems.extend(problem.problems)
 
@@ -333,10 +409,18 @@ class _Assembly:
     def _alias(self, event: Any) -> tuple[Any, int]:
         known = self.anchors.get(event.anchor, _NO_KEY)
         if known is _NO_KEY:
-            raise self._fault(event, "An alias needs an anchor before it.", f"*{event.anchor}", "Write the value out.")
+            raise self._fault(
+                event,
+                "An alias needs an anchor before it.",
+                f"*{event.anchor}",
+                "Write the value out.",
+            )
         if known is None:
             raise self._fault(
-                event, "An alias may not stand inside its own anchor.", f"*{event.anchor}", "Write it out."
+                event,
+                "An alias may not stand inside its own anchor.",
+                f"*{event.anchor}",
+                "Write it out.",
             )
         return known  # type: ignore[return-value]
 
@@ -346,8 +430,19 @@ class _Assembly:
         place = marks.pop(_MERGE)
         sources = merged if isinstance(merged, list) else [merged]
         if not all(isinstance(source, Mapping) for source in sources):
-            where = FileLine(self.path, self.first + place // _COLUMNS, place % _COLUMNS + 1, self.sha)
-            raise reject(where, "`<<` takes a mapping or a list of mappings.", merged, "Write the keys out.", 1)
+            where = FileLine(
+                self.path,
+                self.first + place // _COLUMNS,
+                place % _COLUMNS + 1,
+                self.sha,
+            )
+            raise reject(
+                where,
+                "`<<` takes a mapping or a list of mappings.",
+                merged,
+                "Write the keys out.",
+                1,
+            )
         own = dict(container)
         container.clear()
         for source in reversed(sources):
@@ -367,11 +462,19 @@ _MERGE: Final = _MergeKey()
 def _syntax(error: Any, path: str, sha: str, first: int) -> RejectedInput:
     """A fault of the C parser in our words: its problem, its place and what to look for."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable text")
+    problem = str(
+        getattr(error, "problem", None)
+        or getattr(error, "reason", None)
+        or "unreadable text"
+    )
     context = getattr(error, "context", None)
     where = FileLine(path, first, 0, sha)
     if mark is not None:
         where = FileLine(path, first + mark.line, mark.column + 1, sha)
     found = f"{problem} ({context})" if context else problem
-    fix = "Use spaces, not tabs, to indent." if "'\\t'" in problem else "Check indentation, quotes and brackets here."
+    fix = (
+        "Use spaces, not tabs, to indent."
+        if "'\\t'" in problem
+        else "Check indentation, quotes and brackets here."
+    )
     return reject(where, "The file must be valid YAML.", found, fix, 0)
