@@ -6,6 +6,7 @@ Invariants: a point without a readable recipe or log is never skipped: it raises
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from app.facts.effective import Effective, logs_of
@@ -13,7 +14,7 @@ from app.facts.records import JobLogRecord, LogValue
 from app.target.recipe import EffectiveRecipe, Unbound
 from app.target.source import FileLine
 from checks.applying import listed
-from checks.contract import LogSpan, cannot_verify
+from checks.contract import Finding, LogSpan, cannot_verify
 
 if TYPE_CHECKING:
     from app.planner.points import Point
@@ -26,7 +27,10 @@ def recipe_of(point: Point) -> EffectiveRecipe:
         return recipe
     if isinstance(recipe, Unbound):
         raise cannot_verify(f"the recipe of {point.key} {point.label}", recipe.reason)
-    raise cannot_verify(f"the launch script of {point.key} {point.label}", "its commands could not be evaluated")
+    raise cannot_verify(
+        f"the launch script of {point.key} {point.label}",
+        "its commands could not be evaluated",
+    )
 
 
 def labels(points: Iterable[Point], among: Sequence[Point] = ()) -> str:
@@ -44,8 +48,40 @@ def told(said: Mapping[str, Sequence[Point]], among: Sequence[Point]) -> str:
     """Statements and the points that each holds for: `A (c1-c8); B (c10-c32)`, `A, all 11 points`."""
     if len(said) == 1:
         text, points = next(iter(said.items()))
-        return f"{text}, all {len(points)} points" if len(points) > 1 else f"{text} ({points[0].label})"
-    return "; ".join(f"{text} ({labels(points, among)})" for text, points in said.items())
+        return (
+            f"{text}, all {len(points)} points"
+            if len(points) > 1
+            else f"{text} ({points[0].label})"
+        )
+    return "; ".join(
+        f"{text} ({labels(points, among)})" for text, points in said.items()
+    )
+
+
+@dataclass
+class PointFindings:
+    """Findings of single points; the same thing found at several points becomes one finding that names them."""
+
+    held: dict[Finding, list[Point]] = field(default_factory=dict)
+
+    def add(self, point: Point, finding: Finding) -> None:
+        """`{at}` in the finding's text stands for the points."""
+        points = self.held.setdefault(finding, [])
+        if point not in points:
+            points.append(point)
+
+    def all(self, among: Sequence[Point]) -> list[Finding]:
+        """Findings in the order in which they were first seen."""
+        return [
+            replace(finding, found=finding.found.replace("{at}", labels(points, among)))
+            for finding, points in self.held.items()
+        ]
+
+
+def reason_of(findings: Sequence[Finding]) -> str:
+    """The first finding's text, and how many more there are."""
+    more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
+    return f"{findings[0].found}{more}"
 
 
 def one_log(point: Point, logs: Iterable[JobLogRecord]) -> JobLogRecord | None:
@@ -59,7 +95,8 @@ def sound_log(point: Point, logs: Iterable[JobLogRecord]) -> JobLogRecord:
     log = one_log(point, logs)
     if log is None:
         raise cannot_verify(
-            f"the job log of {point.label}", f"no log of a job of {point.key} {point.label} was gathered"
+            f"the job log of {point.label}",
+            f"no log of a job of {point.key} {point.label} was gathered",
         )
     if log.problem:
         raise cannot_verify(f"the job log of {point.label}", log.problem)
