@@ -59,9 +59,7 @@ class Marks:
         packed = self.positions.get(id(container), {}).get(key)
         if packed is None:
             return None
-        return FileLine(
-            self.path, self.first + packed // _COLUMNS, packed % _COLUMNS + 1, self.sha
-        )
+        return FileLine(self.path, self.first + packed // _COLUMNS, packed % _COLUMNS + 1, self.sha)
 
     def where(self, value: Any, steps: Sequence[Any], default: FileLine) -> FileLine:
         """The place reached from `value` by keys and indices: the deepest step that exists, else `default`."""
@@ -113,9 +111,7 @@ def check_bytes(content: bytes, path: str, sha: str) -> None:
     except UnicodeDecodeError as error:
         place = _byte_place(content, error.start, path, sha)
         found = f"byte 0x{content[error.start]:02x}"
-        raise reject(
-            place, "The file must be UTF-8.", found, "Save the file as UTF-8.", 0
-        ) from None
+        raise reject(place, "The file must be UTF-8.", found, "Save the file as UTF-8.", 0) from None
     if b"\0" in content:
         place = _byte_place(content, content.index(b"\0"), path, sha)
         raise reject(
@@ -152,9 +148,7 @@ class Builder:
     uses_anchors: bool = False
 
 
-def parse(
-    content: bytes, path: str, sha: str, first: int, *, sectioned: bool = False
-) -> Builder:
+def parse(content: bytes, path: str, sha: str, first: int, *, sectioned: bool = False) -> Builder:
     """Builds values from one text whose first line is line `first` of the file. Raises RejectedInput on a fault."""
     from yaml.error import YAMLError
 
@@ -163,10 +157,7 @@ def parse(
 
         return _Assembly(path, sha, first).run(CParser(content).get_event, sectioned)
     except YAMLError as error:
-        if (
-            getattr(error, "problem", None) != _COLON_IN_FLOW
-            or len(content) > MAX_SLOW_BYTES
-        ):
+        if getattr(error, "problem", None) != _COLON_IN_FLOW or len(content) > MAX_SLOW_BYTES:
             raise _syntax(error, path, sha, first) from None
     try:
         return _Assembly(path, sha, first).run(_slow_events(content), sectioned)
@@ -175,7 +166,7 @@ def parse(
 
 
 def _slow_events(content: bytes) -> Callable[[], Any]:
-    """The events of the parser in Python: it reads `{ep:, tp: 4}`, which libyaml refuses though the incumbent does not."""
+    """The events of the parser in Python: it reads `{ep:, tp: 4}`, which libyaml refuses and the incumbent does not."""
     from yaml import SafeLoader
 
     events: Callable[[], Any] = SafeLoader(content).get_event
@@ -193,7 +184,7 @@ class _Assembly:
         self.out = Builder()
         self.anchors: dict[str, tuple[Any, int] | None] = {}
 
-    def run(self, get_event: Callable[[], Any], sectioned: bool) -> Builder:
+    def run(self, get_event: Callable[[], Any], sectioned: bool) -> Builder:  # noqa: C901, PLR0912, PLR0915
         from yaml.events import (
             AliasEvent,
             DocumentStartEvent,
@@ -258,11 +249,7 @@ class _Assembly:
                 continue
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 nodes += 1
-                if (
-                    len(stack) >= MAX_DEPTH
-                    or nodes > MAX_NODES
-                    or event.tag not in _CONTAINER_TAGS
-                ):
+                if len(stack) >= MAX_DEPTH or nodes > MAX_NODES or event.tag not in _CONTAINER_TAGS:
                     raise self._refused(event, len(stack), nodes)
                 if container is not None and not is_map:
                     mark = event.start_mark
@@ -377,9 +364,7 @@ class _Assembly:
         try:
             value = plain_value(event.value)
         except BadScalar as error:
-            raise self._fault(
-                event, "The value cannot be read.", error, "Quote it."
-            ) from None
+            raise self._fault(event, "The value cannot be read.", error, "Quote it.") from None
         if tag is not None and _TAG_OF.get(type(value)) != tag:
             raise self._fault(
                 event,
@@ -462,19 +447,11 @@ _MERGE: Final = _MergeKey()
 def _syntax(error: Any, path: str, sha: str, first: int) -> RejectedInput:
     """A fault of the C parser in our words: its problem, its place and what to look for."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    problem = str(
-        getattr(error, "problem", None)
-        or getattr(error, "reason", None)
-        or "unreadable text"
-    )
+    problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable text")
     context = getattr(error, "context", None)
     where = FileLine(path, first, 0, sha)
     if mark is not None:
         where = FileLine(path, first + mark.line, mark.column + 1, sha)
     found = f"{problem} ({context})" if context else problem
-    fix = (
-        "Use spaces, not tabs, to indent."
-        if "'\\t'" in problem
-        else "Check indentation, quotes and brackets here."
-    )
+    fix = "Use spaces, not tabs, to indent." if "'\\t'" in problem else "Check indentation, quotes and brackets here."
     return reject(where, "The file must be valid YAML.", found, fix, 0)
