@@ -126,6 +126,7 @@ def flow_settings(settings: Settings) -> FlowSettings:
         dead_after_seconds=settings.dead_after_seconds,
         round_seconds=settings.round_seconds,
         outside_seconds=settings.outside_seconds,
+        keep_days=settings.inbox_keep_days,
         repositories=settings.repositories,
     )
 

@@ -48,6 +48,7 @@ class Rounds:
         seconds: float,
         outside_seconds: float,
         wake: Callable[[], None],
+        prune: Callable[[], None],
     ) -> None:
         self._database = database
         self._reader_of = reader_of
@@ -57,6 +58,7 @@ class Rounds:
         self._seconds = seconds
         self._outside_seconds = outside_seconds
         self._wake = wake
+        self._prune = prune
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rounds", daemon=True)
 
@@ -77,7 +79,14 @@ class Rounds:
                     return
                 self._one(repository)
             self._meters.observe("round", time.monotonic() - started)
+            self._tidy()
             self._stopped.wait(self._seconds)
+
+    def _tidy(self) -> None:
+        try:
+            self._prune()
+        except Exception:
+            LOG.exception("pruning failed")
 
     def _one(self, repository: str) -> None:
         try:

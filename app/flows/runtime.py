@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -111,6 +113,20 @@ class Runtime:
     def resume(self, workflow_id: str) -> None:
         """Hand a dead worker's workflow back to the queue. Without the queue's name serialisation would be lost."""
         DBOS.resume_workflow(workflow_id, queue_name=QUEUE)
+
+    def prune(self, *, older_than: float, limit: int = 500) -> int:
+        """Delete ended workflows that are older than so many seconds; returns how many."""
+        before = datetime.fromtimestamp(time.time() - older_than, UTC).isoformat()
+        ended = DBOS.list_workflows(
+            status=["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"],
+            end_time=before,
+            limit=limit,
+            load_input=False,
+            load_output=False,
+        )
+        if ended:
+            DBOS.delete_workflows([status.workflow_id for status in ended])
+        return len(ended)
 
     def run(self, item: Due) -> None:
         self._work(item)

@@ -46,6 +46,7 @@ class FlowSettings:
     dead_after_seconds: float
     round_seconds: float
     outside_seconds: float
+    keep_days: float
     repositories: Sequence[str]
 
 
@@ -135,6 +136,7 @@ class Service:
             seconds=self._settings.round_seconds,
             outside_seconds=self._settings.outside_seconds,
             wake=pump.wake,
+            prune=self.prune,
         )
         rounds.start()
         return rounds
@@ -201,6 +203,13 @@ class Service:
                 known = uuid.uuid4().hex[:12]
                 memos.put("store-id", known)
         return str(known)
+
+    def prune(self) -> None:
+        """Forget deliveries and workflows that are done for long."""
+        seconds = self._settings.keep_days * 86_400
+        inbox.prune(self.database, older_than=seconds)
+        if self.runtime is not None:
+            self.runtime.prune(older_than=seconds)
 
     def counts(self) -> tuple[dict[str, int], int]:
         """Rows of the inbox by status, and the number of pull requests with work."""
