@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app.facts.base import Facts, Missing
-from app.facts.evidence_run import NO_RUN, is_family, labels_at_start, measured_commit, touches_workflows
+from app.facts.evidence_run import NO_RUN, is_family, measured_commit, touches_workflows
 from app.facts.github import ChangedFiles, LabelTimeline, PullRequest
 from app.facts.records import JobRecord, RunRecord
 from app.facts.repository import HeadTree, OtherTrees
@@ -55,6 +55,7 @@ from checks.contract import (
     passed,
 )
 from checks.coverage import Coverage, concurrencies, cover, label_of, relabelled, rows_of, surplus_rows
+from checks.run_labels import blocking_labels
 from checks.sameness import compared, files_of, findings, undecided
 
 RULES = {
@@ -228,9 +229,7 @@ def _run(facts: Facts) -> RunRecord | CheckResult:
         reason = f"no benchmark or eval job counts on any commit of this pull request ({state.reason})"
         return failed(reason, [Finding(Job(0, "sweep"), state.reason, "a completed sweep", step)])
     run = state.run
-    blocking = (labels_at_start(run, facts.get(LabelTimeline)) or frozenset()) & frozenset(
-        facts.policy.sweep.not_reusable
-    )
+    blocking = blocking_labels(facts, run)
     if blocking:
         names = listed(sorted(blocking))
         reason = f"run {run.id} was made under {names}: it is no evidence"

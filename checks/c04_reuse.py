@@ -11,7 +11,7 @@ Source: workflows.md 3.2 and its last section; verdicts.md, check 4.
 from __future__ import annotations
 
 from app.facts.base import Facts, Missing
-from app.facts.evidence_run import NO_RUN, labels_at_start, measured_commit
+from app.facts.evidence_run import NO_RUN, measured_commit
 from app.facts.github import Comments, LabelTimeline, Permissions, PullRequest
 from app.facts.pins import NoPin, Pin, Pins, reuse_pins
 from app.facts.repository import HeadTree, OtherTrees
@@ -35,6 +35,7 @@ from checks.contract import (
     passed,
     warned,
 )
+from checks.run_labels import blocking_labels
 from checks.sameness import compared, files_of, undecided
 
 PUBLISHED = ("results_bmk", "eval_results_all")
@@ -137,9 +138,9 @@ def _problem(pin: Pin, facts: Facts, scope: Scope) -> tuple[str, str] | None:
         return "no successful run to take", "Let a sweep pass, or pin a run by its number."
     if evidence.run.status != "completed":
         return f"run {evidence.run.id} is {evidence.run.status}", "Wait for its end."
-    then = labels_at_start(evidence.run, facts.get(LabelTimeline))
-    if then is not None and then & blocking:
-        return f"run {evidence.run.id} was made under {listed(sorted(then & blocking))}", "Pin a full sweep run."
+    then = blocking_labels(facts, evidence.run)
+    if then:
+        return f"run {evidence.run.id} was made under {listed(sorted(then))}", "Pin a full sweep run."
     return _no_artifact(facts, evidence.run.id) or _other_measurement(facts, scope, evidence)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.facts.evidence_run import NO_RUN
+from app.facts.github import LabelTimeline
 from app.facts.records import Account, CommitRecord, LabelEventRecord
 from app.facts.sweep import BenchmarkRows, EvidenceRun, Jobs, PlanRows
 from app.planner.job_names import check_run_name
@@ -290,6 +291,18 @@ OTHER_FLAG = swap(RECIPE, "max-num-batched-tokens: 12288", "max-num-batched-toke
             id="1.workflow-edit: a composite action",
         ),
         pytest.param(lambda: under("agentx-fast"), "FAIL", "made under agentx-fast", id="1.modifier"),
+        pytest.param(
+            lambda: agentic().lose(LabelTimeline),
+            "FAIL",
+            "could not be verified: the labels when run 4001 was made",
+            id="1.modifier: without the label timeline nobody knows",
+        ),
+        pytest.param(
+            lambda: agentic(pull={"labels": ("full-sweep-enabled", "untold")}),
+            "FAIL",
+            "the timeline does not tell when untold was added",
+            id="1.modifier: a timeline that does not account for today's labels",
+        ),
         pytest.param(undecided, "FAIL", "could not be verified: what the pull request affects", id="1.undecided"),
         pytest.param(
             lambda: agentic().lose(Jobs), "FAIL", "could not be verified: the jobs", id="without jobs nobody knows"

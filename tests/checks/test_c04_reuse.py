@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.facts.evidence_run import NO_RUN
+from app.facts.github import LabelTimeline
 from app.facts.records import CommentRecord, LabelEventRecord, PermissionRecord
 from app.facts.repository import HeadTree
 from app.facts.sweep import Artifacts, EvidenceRun
@@ -134,6 +135,12 @@ def moved_on() -> Sweep:
             "WARN",
             f"run {RUN} was made under evals-only",
             id="4.modifier: when the run was made",
+        ),
+        pytest.param(
+            lambda: with_comments(use()).lose(LabelTimeline),
+            "WARN",
+            f"could not be verified: the labels when run {RUN} was made",
+            id="4.modifier: without the label timeline nobody knows",
         ),
         pytest.param(expired, "WARN", "no result artifact that is still there", id="4.expired"),
         pytest.param(
