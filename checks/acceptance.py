@@ -20,12 +20,7 @@ from app.planner.points import Point
 from app.target.golden import Curve, acceptance_length, curve_name, injected
 from app.target.recipe import EffectiveRecipe, Setting, Speculation
 from app.target.source import RejectedInput
-from app.target.speculation import (
-    Pinned,
-    pinned_acceptance,
-    pinned_by_row,
-    speculation_of,
-)
+from app.target.speculation import Pinned, pinned_acceptance, pinned_by_row, speculation_of
 from checks.contract import Finding, LogSpan, Where
 
 SIMULATED = (
@@ -44,7 +39,7 @@ VLLM_KEYS = ("synthetic_acceptance_length", "synthetic_acceptance_rates")
 ATOM_FLAGS = ("spec-decode-acceptance-length", "spec-decode-acceptance-rate")
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818
     """The point cannot have a golden acceptance length; `finding` says why."""
 
     def __init__(self, finding: Finding) -> None:
@@ -78,13 +73,7 @@ class Golden:
         return f"{self.curve_name} {self.thinking}/{self.length} = {self.value}"
 
 
-def golden_of(
-    point: Point,
-    engine: str,
-    speculation: Speculation,
-    curves: GoldenCurves,
-    thinking: str,
-) -> Golden:
+def golden_of(point: Point, engine: str, speculation: Speculation, curves: GoldenCurves, thinking: str) -> Golden:
     """The golden value. Raises Refused for a missing curve, an unmeasured length or an unclear sampler."""
     prefix = str(point.row.get("model-prefix", ""))
     try:
@@ -111,21 +100,15 @@ def rejection(rejected: RejectedInput, point: Point) -> Finding:
     """A reader's refusal as a finding."""
     problem = rejected.problems[0]
     found = f"{problem.found} ({point.key} {{at}})"
-    return Finding(
-        problem.where, f"{problem.rule} Found: {found}", problem.rule, problem.fix
-    )
+    return Finding(problem.where, f"{problem.rule} Found: {found}", problem.rule, problem.fix)
 
 
 def drafting_roles(recipe: EffectiveRecipe) -> tuple[str, ...]:
     """Roles with speculation of their own; a prefill role that only carries a length is none."""
-    return tuple(
-        name for name in recipe.roles if speculation_of(recipe, name) is not None
-    )
+    return tuple(name for name in recipe.roles if speculation_of(recipe, name) is not None)
 
 
-def hard_coded(
-    point: Point, recipe: EffectiveRecipe
-) -> Iterator[tuple[str, str, Where]]:
+def hard_coded(point: Point, recipe: EffectiveRecipe) -> Iterator[tuple[str, str, Where]]:
     """(name, value, where) of each setting of recipe or master row that simulates acceptance."""
     for role in recipe.roles.values():
         yield from _variables(role.env)
@@ -134,11 +117,7 @@ def hard_coded(
     yield from _variables(recipe.benchmark_env)
     for worker in ("prefill", "decode", "worker"):
         block = point.row.get(worker)
-        for item in (
-            (block.get("additional-settings") or ())
-            if isinstance(block, Mapping)
-            else ()
-        ):
+        for item in (block.get("additional-settings") or ()) if isinstance(block, Mapping) else ():
             name, _, value = str(item).partition("=")
             if name in SIMULATED and _on(value):
                 yield name, value, point.master
@@ -200,9 +179,7 @@ def _printed(printed: Mapping[str, LogValue]) -> Iterator[tuple[str, LogValue]]:
     if config is not None and isinstance(inside, Mapping):
         for key in ("rejection_sample_method", *VLLM_KEYS):
             value = inside.get(key)
-            if value is not None and (
-                key != "rejection_sample_method" or value == "synthetic"
-            ):
+            if value is not None and (key != "rejection_sample_method" or value == "synthetic"):
                 yield key, LogValue(value=text_of(value), line=config.line)
 
 
@@ -215,9 +192,7 @@ class Injection:
     unseen: tuple[str, ...]
 
 
-def injection_in(
-    log: JobLogRecord, golden: Golden, roles: tuple[str, ...]
-) -> Injection:
+def injection_in(log: JobLogRecord, golden: Golden, roles: tuple[str, ...]) -> Injection:
     """Compare a job's log with what the launcher must have set for each drafting role."""
     wrong: list[tuple[Shown, str]] = []
     absent: list[str] = []
@@ -237,29 +212,19 @@ def injection_in(
 def _shown(log: JobLogRecord, golden: Golden, role: str, name: str) -> Shown | None:
     if not role:
         value = log.env.get(name)
-        return (
-            None
-            if value is None
-            else Shown(name, value.value, LogSpan(log.job_name, value.line))
-        )
+        return None if value is None else Shown(name, value.value, LogSpan(log.job_name, value.line))
     printed = dict(_printed(log.server_args.get(role, {})))
     if golden.engine == "atom" and name not in printed:
         name = "spec-decode-acceptance-rate"
     value = printed.get(name)
-    return (
-        None
-        if value is None
-        else Shown(name, value.value, LogSpan(log.job_name, value.line))
-    )
+    return None if value is None else Shown(name, value.value, LogSpan(log.job_name, value.line))
 
 
 def _equal(found: Shown, expected: str, golden: Golden) -> bool:
     if found.name == "spec-decode-acceptance-rate":
         rate = (golden.value - 1) / golden.length
         return same_number(found.value, rate, 6)
-    return same_number(found.value, expected, 2) or text_of(found.value) == text_of(
-        expected
-    )
+    return same_number(found.value, expected, 2) or text_of(found.value) == text_of(expected)
 
 
 def pins_of(point: Point, recipe: EffectiveRecipe) -> tuple[Pinned, ...]:

@@ -67,9 +67,7 @@ _PASSES = ("8.none", "8.own-value", "8.neutral", "8.prose")
 HELP = Help(
     rule="The served model does all the work of its checkpoint: no override skips layers, indexers or experts.",
     passes_when=tuple(f"{key}: {RULES[key]}" for key in _PASSES),
-    fails_when=tuple(
-        f"{key}: {text}" for key, text in RULES.items() if key not in _PASSES
-    ),
+    fails_when=tuple(f"{key}: {text}" for key, text in RULES.items() if key not in _PASSES),
     fix="Remove the override and sweep again with the checkpoint's own configuration.",
     source="review rules, check 8; keys: policy architecture",
 )
@@ -120,19 +118,13 @@ def no_architecture_hacks(facts: Facts, scope: Scope) -> CheckResult:
     count = len(scope.points)
     source = "recipe and job log" if seen == count else "recipe"
     points = f"all {count} points" if count > 1 else scope.points[0].label
-    return passed(
-        f"no setting overrides the model's configuration ({source} of {points})"
-    )
+    return passed(f"no setting overrides the model's configuration ({source} of {points})")
 
 
 def _config(facts: Facts, point: Point) -> Mapping[str, Any] | None:
     """config.json of the served checkpoint, None where it was not gathered."""
     checkpoints = facts.get(DraftCheckpoints)
-    found = (
-        None
-        if checkpoints is None
-        else checkpoints.by_repository.get(str(point.row.get("model", "")))
-    )
+    found = None if checkpoints is None else checkpoints.by_repository.get(str(point.row.get("model", "")))
     if found is None or "config.json" not in found.files:
         return None
     try:
@@ -141,98 +133,52 @@ def _config(facts: Facts, point: Point) -> Mapping[str, Any] | None:
         return None
 
 
-def _judge(
-    ledger: _Ledger, point: Point, launch: Launch, log: JobLogRecord | None
-) -> None:
+def _judge(ledger: _Ledger, point: Point, launch: Launch, log: JobLogRecord | None) -> None:
     for role, args in launch.args.items():
         for name, setting in args.items():
             _setting(ledger, point, name, setting.value, setting.where)
         for name in ledger.policy.override_args:
             printed = logged_arg(role, name, log)
             if printed is not None and name not in args and log is not None:
-                _setting(
-                    ledger,
-                    point,
-                    name,
-                    printed.text,
-                    LogSpan(log.job_name, printed.line),
-                )
+                _setting(ledger, point, name, printed.text, LogSpan(log.job_name, printed.line))
     for name, value, where in _variables(launch, log):
-        if any(
-            fnmatchcase(name, pattern) for pattern in ledger.policy.forbidden_env
-        ) and _on(value):
+        if any(fnmatchcase(name, pattern) for pattern in ledger.policy.forbidden_env) and _on(value):
             _forbidden(ledger, point, name, value, where)
     for rewrite in launch.rewrites:
         keys = [key for key in rewrite.keys if _any(key, ledger.policy.forbidden_keys)]
         keys = [key for key in keys if not _any(key, ledger.policy.neutral_keys)]
         if keys:
             found = f"{rewrite.script} rewrites {listed(keys)} in the model's configuration ({point.key} {{at}})"
-            ledger.findings.add(
-                point,
-                Finding(
-                    rewrite.where,
-                    found,
-                    "the checkpoint's files as published",
-                    HELP.fix,
-                ),
-            )
+            ledger.findings.add(point, Finding(rewrite.where, found, "the checkpoint's files as published", HELP.fix))
 
 
-def _variables(
-    launch: Launch, log: JobLogRecord | None
-) -> Iterator[tuple[str, object, Where]]:
+def _variables(launch: Launch, log: JobLogRecord | None) -> Iterator[tuple[str, object, Where]]:
     for env in launch.env.values():
         for name, setting in env.items():
             yield name, setting.value, setting.where
     for name, value in ({} if log is None else log.env).items():
-        yield (
-            name,
-            value.value,
-            LogSpan("" if log is None else log.job_name, value.line),
-        )
+        yield (name, value.value, LogSpan("" if log is None else log.job_name, value.line))
 
 
-def _setting(
-    ledger: _Ledger, point: Point, name: str, value: Any, where: Where
-) -> None:
+def _setting(ledger: _Ledger, point: Point, name: str, value: Any, where: Where) -> None:
     inside = parsed(value)
-    override = name.replace("_", "-") in {
-        known.replace("_", "-") for known in ledger.policy.override_args
-    }
-    if (
-        override
-        and isinstance(inside, str)
-        and inside.strip()
-        and text_of(inside) != "none"
-    ):
+    override = name.replace("_", "-") in {known.replace("_", "-") for known in ledger.policy.override_args}
+    if override and isinstance(inside, str) and inside.strip() and text_of(inside) != "none":
         _unknown(ledger, point, name, "is not JSON")
         return
     own = name.replace("-", "_")
-    if (
-        _any(own, ledger.policy.forbidden_keys)
-        and not _any(own, ledger.policy.neutral_keys)
-        and not override
-    ):
+    if _any(own, ledger.policy.forbidden_keys) and not _any(own, ledger.policy.neutral_keys) and not override:
         _compare(ledger, point, own, value, where, name)
     for path, key, leaf in _leaves(inside):
-        if _any(key, ledger.policy.neutral_keys) or _any(
-            path, ledger.policy.neutral_keys
-        ):
+        if _any(key, ledger.policy.neutral_keys) or _any(path, ledger.policy.neutral_keys):
             continue
         if _any(key, ledger.policy.forbidden_keys):
             _compare(ledger, point, key, leaf, where, name)
         elif override and not _equal_to_own(ledger, key, leaf):
-            _unknown(
-                ledger,
-                point,
-                name,
-                f"has the key {path}, which the policy does not know",
-            )
+            _unknown(ledger, point, name, f"has the key {path}, which the policy does not know")
 
 
-def _leaves(
-    value: Any, path: str = "", depth: int = 0
-) -> Iterator[tuple[str, str, Any]]:
+def _leaves(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str, Any]]:
     """(dotted path, key, value) of everything in nested mappings, JSON strings inside them included."""
     if depth > 20 or not isinstance(value, Mapping):
         return
@@ -241,27 +187,17 @@ def _leaves(
         inside = parsed(item)
         if isinstance(inside, Mapping):
             yield from _leaves(inside, here, depth + 1)
-        elif isinstance(inside, list) and any(
-            isinstance(part, Mapping) for part in inside
-        ):
+        elif isinstance(inside, list) and any(isinstance(part, Mapping) for part in inside):
             for part in inside:
                 yield from _leaves(part, here, depth + 1)
         else:
             yield here, str(key), item
 
 
-def _compare(
-    ledger: _Ledger, point: Point, key: str, value: Any, where: Where, name: str
-) -> None:
+def _compare(ledger: _Ledger, point: Point, key: str, value: Any, where: Where, name: str) -> None:
     if not _on(value) or _equal_to_own(ledger, key, value):
         return
-    _forbidden(
-        ledger,
-        point,
-        f"{name} {key}" if name.replace("-", "_") != key else name,
-        value,
-        where,
-    )
+    _forbidden(ledger, point, f"{name} {key}" if name.replace("-", "_") != key else name, value, where)
 
 
 def _equal_to_own(ledger: _Ledger, key: str, value: Any) -> bool:
@@ -271,16 +207,10 @@ def _equal_to_own(ledger: _Ledger, key: str, value: Any) -> bool:
     return own is not None and text_of(own) == text_of(value)
 
 
-def _forbidden(
-    ledger: _Ledger, point: Point, name: str, value: object, where: Where
-) -> None:
+def _forbidden(ledger: _Ledger, point: Point, name: str, value: object, where: Where) -> None:
     known = "" if ledger.config is not None else "; its configuration was not read"
-    found = (
-        f"{name} = {text_of(value)} lowers the work of the model ({point.key} {{at}})"
-    )
-    ledger.findings.add(
-        point, Finding(where, found, f"the checkpoint's own value{known}", HELP.fix)
-    )
+    found = f"{name} = {text_of(value)} lowers the work of the model ({point.key} {{at}})"
+    ledger.findings.add(point, Finding(where, found, f"the checkpoint's own value{known}", HELP.fix))
 
 
 def _unknown(ledger: _Ledger, point: Point, name: str, reason: str) -> None:

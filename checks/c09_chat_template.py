@@ -69,13 +69,7 @@ HELP = Help(
         )
     ),
     fails_when=tuple(
-        f"{key}: {RULES[key]}"
-        for key in (
-            "9.raw-endpoint",
-            "9.endpoint-override",
-            "9.explicit-false",
-            "9.raw-client",
-        )
+        f"{key}: {RULES[key]}" for key in ("9.raw-endpoint", "9.endpoint-override", "9.explicit-false", "9.raw-client")
     ),
     fix="Use the shared client, or pass --use-chat-template (USE_CHAT_TEMPLATE: 'true'), and sweep again.",
     source="review rules, check 9",
@@ -84,18 +78,14 @@ HELP = Help(
 CHAT = "POST /v1/chat/completions"
 RAW = ("POST /v1/completions", "POST /generate")
 _AGENTIC_CLIENT = re.compile(r"\b(?:srt_agentic|agentic_srt)\.sh\b")
-_OTHER_ENDPOINT = re.compile(
-    r"/v1/completions\b|/generate\b|\A(?:completions|generate)\Z"
-)
+_OTHER_ENDPOINT = re.compile(r"/v1/completions\b|/generate\b|\A(?:completions|generate)\Z")
 _TEMPLATED = re.compile(r"--use-chat-template\b|--dsv4\b|\bopenai-chat\b")
 _RAW_CLIENT = re.compile(r"\bbenchmark_serving\b|/v1/completions\b")
 
 
 def applies(scope: Scope) -> object | NotApplicable:
     """a point drafts"""
-    return found_or(
-        scope, scope.speculative_points, "no affected point uses speculative decoding"
-    )
+    return found_or(scope, scope.speculative_points, "no affected point uses speculative decoding")
 
 
 @dataclass(frozen=True)
@@ -142,11 +132,7 @@ def _agentic(point: Point, log: JobLogRecord | None) -> _Judged:
     if override is not None:
         return _Judged(finding=override)
     if log is None:
-        return _Judged(
-            missing=Unverified(
-                f"the job log of {point.label}", "no log of its job was gathered"
-            )
-        )
+        return _Judged(missing=Unverified(f"the job log of {point.label}", "no log of its job was gathered"))
     raw = {kind: log.requests.get(kind, 0) for kind in RAW if log.requests.get(kind, 0)}
     if raw:
         kind, count = next(iter(raw.items()))
@@ -161,16 +147,12 @@ def _agentic(point: Point, log: JobLogRecord | None) -> _Judged:
     if log.requests.get(CHAT, 0):
         return _Judged(said="agentic replay uses /v1/chat/completions only")
     recipe = point.recipe
-    command = (
-        recipe.benchmark.get("command") if isinstance(recipe, EffectiveRecipe) else None
-    )
+    command = recipe.benchmark.get("command") if isinstance(recipe, EffectiveRecipe) else None
     if command is not None and _AGENTIC_CLIENT.search(str(command.value)):
         return _Judged(
             said="the shared AgentX client replays through /v1/chat/completions; the server logs no requests"
         )
-    return _Judged(
-        missing=Unverified(f"the requests of {point.label}", "its job log counts none")
-    )
+    return _Judged(missing=Unverified(f"the requests of {point.label}", "its job log counts none"))
 
 
 def _endpoint_override(point: Point) -> Finding | None:
@@ -208,11 +190,7 @@ def _fixed(point: Point, log: JobLogRecord | None) -> _Judged:
     kind = recipe.benchmark.get("type")
     if kind is not None and str(kind.value) == "sa-bench":
         return _Judged(said="prompts are templated by sa-bench, whose default is true")
-    if (
-        log is not None
-        and log.requests.get(CHAT, 0)
-        and not any(log.requests.get(raw, 0) for raw in RAW)
-    ):
+    if log is not None and log.requests.get(CHAT, 0) and not any(log.requests.get(raw, 0) for raw in RAW):
         return _Judged(said="the job's requests go to /v1/chat/completions only")
     return _raw_or_unknown(point, recipe)
 
@@ -229,24 +207,15 @@ def _raw_or_unknown(point: Point, recipe: EffectiveRecipe) -> _Judged:
             )
         )
     return _Judged(
-        missing=Unverified(
-            f"the client of {point.label}",
-            "neither recipe nor job log says if it templates",
-        )
+        missing=Unverified(f"the client of {point.label}", "neither recipe nor job log says if it templates")
     )
 
 
-def _told(
-    recipe: EffectiveRecipe, log: JobLogRecord | None
-) -> Iterator[tuple[bool, Where, str]]:
+def _told(recipe: EffectiveRecipe, log: JobLogRecord | None) -> Iterator[tuple[bool, Where, str]]:
     """Every statement on templating: (true or false, where, by what)."""
     if log is not None and "USE_CHAT_TEMPLATE" in log.env:
         value = log.env["USE_CHAT_TEMPLATE"]
-        yield (
-            text_of(value.value) == TRUE,
-            LogSpan(log.job_name, value.line),
-            "USE_CHAT_TEMPLATE",
-        )
+        yield (text_of(value.value) == TRUE, LogSpan(log.job_name, value.line), "USE_CHAT_TEMPLATE")
     setting = recipe.benchmark_env.get("USE_CHAT_TEMPLATE")
     if setting is not None:
         yield text_of(setting.value) == TRUE, setting.where, "USE_CHAT_TEMPLATE"

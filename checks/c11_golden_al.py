@@ -100,9 +100,7 @@ _FAILS = (
 
 HELP = Help(
     rule="Speculative AgentX points run at the golden acceptance length of their curve; nothing else is simulated.",
-    passes_when=tuple(
-        f"{key}: {text}" for key, text in RULES.items() if key not in _FAILS
-    ),
+    passes_when=tuple(f"{key}: {text}" for key, text in RULES.items() if key not in _FAILS),
     fails_when=tuple(f"{key}: {RULES[key]}" for key in _FAILS),
     fix="Launch through the shared launcher, which injects the value, and remove values written by hand.",
     source="review rules, check 11; golden acceptance-length curves of the target branch",
@@ -115,9 +113,7 @@ _SOURCE = re.compile(r"https?://|\bsource\b|\bmeasured\b", re.IGNORECASE)
 
 def applies(scope: Scope) -> object | NotApplicable:
     """a point drafts"""
-    return found_or(
-        scope, scope.speculative_points, "no affected point uses speculative decoding"
-    )
+    return found_or(scope, scope.speculative_points, "no affected point uses speculative decoding")
 
 
 @dataclass
@@ -135,12 +131,7 @@ class _Ledger:
     number=11,
     name="Agentic golden AL",
     applies=applies,
-    needs=(
-        Required(GoldenCurves),
-        Optional(JobLogs),
-        Optional(SignOff),
-        Optional(HeadTree),
-    ),
+    needs=(Required(GoldenCurves), Optional(JobLogs), Optional(SignOff), Optional(HeadTree)),
     may=(PASS, FAIL, NA),
     help=HELP,
 )
@@ -171,22 +162,16 @@ def _settle(ledger: _Ledger, facts: Facts, scope: Scope) -> CheckResult:
         raise CannotVerify(dict.fromkeys(ledger.missing))
     if ledger.said or ledger.stated:
         how = (
-            "pinned in all {} points"
-            if facts.policy.acceptance == "pinned"
-            else "injected in all {} agentic job logs"
+            "pinned in all {} points" if facts.policy.acceptance == "pinned" else "injected in all {} agentic job logs"
         )
         said = [f"{text}, {how.format(count)}" for text, count in ledger.said.items()]
         return passed("; ".join([*said, *ledger.stated]), dict.fromkeys(ledger.notes))
     if not scope.agentic_speculative_points:
-        return not_applicable(
-            "no agentic speculative point is affected, and nothing simulates acceptance"
-        )
+        return not_applicable("no agentic speculative point is affected, and nothing simulates acceptance")
     return not_applicable("the agentic points draft nothing in effect")
 
 
-def _agentic(
-    ledger: _Ledger, facts: Facts, point: Point, logs: Iterable[JobLogRecord]
-) -> None:
+def _agentic(ledger: _Ledger, facts: Facts, point: Point, logs: Iterable[JobLogRecord]) -> None:
     recipe = recipe_of(point)
     speculation = speculation_of(recipe)
     if speculation is None:
@@ -195,81 +180,52 @@ def _agentic(
     mode = None if log is None else log.env.get("THINKING_MODE")
     thinking = facts.policy.thinking_mode if mode is None else mode.value
     if facts.policy.acceptance == "pinned":
-        golden = golden_of(
-            point, recipe.engine, speculation, facts[GoldenCurves], thinking
-        )
+        golden = golden_of(point, recipe.engine, speculation, facts[GoldenCurves], thinking)
         _pinned(ledger, point, recipe, golden)
         _eval_recipe(ledger, facts, point)
         return
     for name, value, where in hard_coded(point, recipe):
         found = f"{point.key} {{at}} hard-codes {name}={value}"
         step = f"Remove {name}; the launcher injects the golden value."
-        ledger.findings.add(
-            point,
-            Finding(where, found, "no acceptance length in recipe or master", step),
-        )
+        ledger.findings.add(point, Finding(where, found, "no acceptance length in recipe or master", step))
     golden = golden_of(point, recipe.engine, speculation, facts[GoldenCurves], thinking)
     _evals(ledger, point, logs)
     _injected(ledger, point, golden, drafting_roles(recipe), logs)
 
 
 def _injected(
-    ledger: _Ledger,
-    point: Point,
-    golden: Golden,
-    roles: tuple[str, ...],
-    logs: Iterable[JobLogRecord],
+    ledger: _Ledger, point: Point, golden: Golden, roles: tuple[str, ...], logs: Iterable[JobLogRecord]
 ) -> None:
     own = logs_of(point, logs)
     if not own:
-        ledger.missing.append(
-            Unverified(
-                f"the job log of {point.label}", "no log of its job was gathered"
-            )
-        )
+        ledger.missing.append(Unverified(f"the job log of {point.label}", "no log of its job was gathered"))
     for log in own:
         if log.problem:
-            ledger.missing.append(
-                Unverified(f"the job log of {point.label}", log.problem)
-            )
+            ledger.missing.append(Unverified(f"the job log of {point.label}", log.problem))
             continue
         shown = injection_in(log, golden, roles)
         for found, expected in shown.wrong:
             text = f"the {point.label} job ran with {found.name}={found.value}; {golden.expected}"
             step = "Sweep again through the launcher that injects the golden value."
-            ledger.findings.add(
-                point, Finding(found.where, text, f"{found.name}={expected}", step)
-            )
+            ledger.findings.add(point, Finding(found.where, text, f"{found.name}={expected}", step))
         if shown.absent and not shown.wrong:
             _absent(ledger, point, log, shown.absent, golden)
         elif shown.unseen:
             reason = f"the log has no server arguments of {listed(shown.unseen)}"
-            ledger.missing.append(
-                Unverified(f"the injected value of {point.label}", reason)
-            )
+            ledger.missing.append(Unverified(f"the injected value of {point.label}", reason))
     text = f"{golden.drafted}; {golden.expected}"
     ledger.said[text] = ledger.said.get(text, 0) + len(own)
 
 
-def _absent(
-    ledger: _Ledger,
-    point: Point,
-    log: JobLogRecord,
-    names: tuple[str, ...],
-    golden: Golden,
-) -> None:
+def _absent(ledger: _Ledger, point: Point, log: JobLogRecord, names: tuple[str, ...], golden: Golden) -> None:
     """Nothing simulated in the log: real acceptance, unless the log is not whole."""
     if "server arguments" in log.missing:
         reason = f"the log has no {listed(log.missing)}"
-        ledger.missing.append(
-            Unverified(f"the injected value of {point.label}", reason)
-        )
+        ledger.missing.append(Unverified(f"the injected value of {point.label}", reason))
         return
     found = f"the {point.label} job drafted with real acceptance: its log has no {listed(names)}"
     step = "Sweep again through the launcher that injects the golden value."
-    ledger.findings.add(
-        point, Finding(Job(log.run_id, log.job_name), found, golden.expected, step)
-    )
+    ledger.findings.add(point, Finding(Job(log.run_id, log.job_name), found, golden.expected, step))
 
 
 def _evals(ledger: _Ledger, point: Point, logs: Iterable[JobLogRecord]) -> None:
@@ -277,20 +233,13 @@ def _evals(ledger: _Ledger, point: Point, logs: Iterable[JobLogRecord]) -> None:
         for shown in simulation_in(log):
             found = f"the eval job of {point.label} ran with simulated acceptance: {shown.name}={shown.value}"
             step = "Run the eval with real verification."
-            ledger.findings.add(
-                point, Finding(shown.where, found, "real acceptance in evals", step)
-            )
+            ledger.findings.add(point, Finding(shown.where, found, "real acceptance in evals", step))
 
 
 def _fixed(ledger: _Ledger, point: Point, logs: Iterable[JobLogRecord]) -> None:
     recipe = point.recipe
-    set_by = (
-        hard_coded(point, recipe) if isinstance(recipe, EffectiveRecipe) else iter(())
-    )
-    expected, step = (
-        "real acceptance on a config that is not agentic",
-        "Remove it and sweep again.",
-    )
+    set_by = hard_coded(point, recipe) if isinstance(recipe, EffectiveRecipe) else iter(())
+    expected, step = ("real acceptance on a config that is not agentic", "Remove it and sweep again.")
     for name, value, where in set_by:
         found = f"{point.key} {{at}} is not agentic and simulates acceptance: {name}={value}"
         ledger.findings.add(point, Finding(where, found, expected, step))
@@ -300,17 +249,12 @@ def _fixed(ledger: _Ledger, point: Point, logs: Iterable[JobLogRecord]) -> None:
             ledger.findings.add(point, Finding(shown.where, found, expected, step))
 
 
-def _pinned(
-    ledger: _Ledger, point: Point, recipe: EffectiveRecipe, golden: Golden
-) -> None:
+def _pinned(ledger: _Ledger, point: Point, recipe: EffectiveRecipe, golden: Golden) -> None:
     pins = pins_of(point, recipe)
     if not pins:
         found = f"{point.key} {{at}} drafts with real acceptance: nothing pins {golden.expected}"
         step = "Pin the golden value for the decoding role."
-        ledger.findings.add(
-            point,
-            Finding(golden.speculation.decided_by.where, found, golden.expected, step),
-        )
+        ledger.findings.add(point, Finding(golden.speculation.decided_by.where, found, golden.expected, step))
         return
     for pin in pins:
         if not same_number(pin.acceptance_length, golden.value, 2):
@@ -320,10 +264,7 @@ def _pinned(
     if len({pin.acceptance_length for pin in pins}) > 1:
         values = listed([f"{pin.acceptance_length} ({pin.variable})" for pin in pins])
         found = f"{point.key} {{at}} pins several acceptance lengths: {values}"
-        ledger.findings.add(
-            point,
-            Finding(pins[0].where, found, "one value", "Keep the golden value only."),
-        )
+        ledger.findings.add(point, Finding(pins[0].where, found, "one value", "Keep the golden value only."))
     text = f"{golden.drafted}; {golden.expected}"
     ledger.said[text] = ledger.said.get(text, 0) + 1
 
@@ -335,29 +276,15 @@ def _eval_recipe(ledger: _Ledger, facts: Facts, point: Point) -> None:
         return
     layout = head.tree.layout
     reference = recipe_reference(layout, point.row, evaluation=True)
-    if (
-        reference is None
-        or reference == recipe_reference(layout, point.row)
-        or not head.tree.knows(reference[0])
-    ):
+    if reference is None or reference == recipe_reference(layout, point.row) or not head.tree.knows(reference[0]):
         return
     for candidate in read_recipe(head.tree, *reference):
         for pin in pinned_acceptance(candidate):
             found = f"the eval recipe of {point.key} pins {pin.variable}={pin.value}"
-            ledger.findings.add(
-                point,
-                Finding(
-                    pin.where,
-                    found,
-                    "an unpinned eval recipe",
-                    f"Remove {pin.variable}.",
-                ),
-            )
+            ledger.findings.add(point, Finding(pin.where, found, "an unpinned eval recipe", f"Remove {pin.variable}."))
 
 
-def _without_curve(
-    ledger: _Ledger, facts: Facts, point: Point, finding: Finding
-) -> None:
+def _without_curve(ledger: _Ledger, facts: Facts, point: Point, finding: Finding) -> None:
     """A sign-off that states the source of the value stands in for a curve that is not committed."""
     signed = facts.get(SignOff)
     if "no committed golden curve" in finding.found and signed is not None:
@@ -374,25 +301,11 @@ def _curve_notes(ledger: _Ledger, curves: GoldenCurves) -> None:
     for name in sorted(curves.edited):
         curve = curves.curves[name]
         found = f"the pull request edits the golden curve {name}; the target branch's values decide"
-        ledger.notes.append(
-            Finding(
-                curve.where,
-                found,
-                "curves changed on their own",
-                "Land the curve first.",
-            )
-        )
+        ledger.notes.append(Finding(curve.where, found, "curves changed on their own", "Land the curve first."))
     for name in _used_from_head(ledger, curves):
         curve = curves.curves[name]
         found = f"the curve {name} is new in this pull request"
-        ledger.notes.append(
-            Finding(
-                curve.where,
-                found,
-                "a reviewed curve",
-                "Review the curve's source run as well.",
-            )
-        )
+        ledger.notes.append(Finding(curve.where, found, "a reviewed curve", "Review the curve's source run as well."))
 
 
 def _used_from_head(ledger: _Ledger, curves: GoldenCurves) -> Iterator[str]:

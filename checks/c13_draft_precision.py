@@ -18,13 +18,7 @@ from app.facts.base import Facts
 from app.facts.outside import DraftCheckpoint, DraftCheckpoints
 from app.facts.records import JobLogRecord
 from app.facts.repository import HeadTree
-from app.facts.safetensors import (
-    ShippedPrecision,
-    UnreadableHeader,
-    missing_shards,
-    read_config,
-    shipped,
-)
+from app.facts.safetensors import ShippedPrecision, UnreadableHeader, missing_shards, read_config, shipped
 from app.facts.sweep import JobLogs
 from app.planner.points import Point
 from app.planner.scope import Scope
@@ -53,14 +47,7 @@ from checks.contract import (
 )
 from checks.draft_settings import PRECISION_KEY, bits_of, environment, lowering
 from checks.launch_evidence import launches_of
-from checks.point_evidence import (
-    PointFindings,
-    labels,
-    one_log,
-    reason_of,
-    recipe_of,
-    sound_log,
-)
+from checks.point_evidence import PointFindings, labels, one_log, reason_of, recipe_of, sound_log
 
 RULES = {
     "13.as-shipped": "The draft runs as stored and as the pinned image loads it by default.",
@@ -101,9 +88,7 @@ _PASSES = (
 HELP = Help(
     rule="The draft runs at the precision that its checkpoint ships.",
     passes_when=tuple(f"{key}: {RULES[key]}" for key in _PASSES),
-    fails_when=tuple(
-        f"{key}: {text}" for key, text in RULES.items() if key not in _PASSES
-    ),
+    fails_when=tuple(f"{key}: {text}" for key, text in RULES.items() if key not in _PASSES),
     fix="Remove settings that lower the draft, and sweep again with the checkpoint's own draft.",
     source="review rules, check 13; variables: policy draft",
 )
@@ -126,9 +111,7 @@ def _banned_without_draft(scope: Scope) -> Iterator[str]:
     policy = DraftPolicy()
     for point in scope.points:
         recipe = point.recipe if isinstance(point.recipe, EffectiveRecipe) else None
-        for name, _, where in environment(
-            point, recipe, None, policy.banned_env, policy
-        ):
+        for name, _, where in environment(point, recipe, None, policy.banned_env, policy):
             yield f"; note: {name} is set in {where}, without a draft"
 
 
@@ -177,17 +160,13 @@ def _sentences(ledger: _Ledger, among: list[Point]) -> Iterator[str]:
     for text, caches in ledger.said.items():
         known = {cache: points for cache, points in caches.items() if cache}
         if len(known) > 1:
-            cache = ", ".join(
-                f"{cache} at {labels(points, among)}" for cache, points in known.items()
-            )
+            cache = ", ".join(f"{cache} at {labels(points, among)}" for cache, points in known.items())
         else:
             cache = "".join(known)
         yield f"{text}; draft KV {cache}" if cache else text
 
 
-def _drafting(
-    ledger: _Ledger, scope: Scope
-) -> Iterator[tuple[Point, EffectiveRecipe, Speculation]]:
+def _drafting(ledger: _Ledger, scope: Scope) -> Iterator[tuple[Point, EffectiveRecipe, Speculation]]:
     for point in scope.speculative_points:
         try:
             recipe = recipe_of(point)
@@ -202,56 +181,28 @@ def _drafting(
 
 
 def _variables(
-    ledger: _Ledger,
-    policy: DraftPolicy,
-    point: Point,
-    recipe: EffectiveRecipe,
-    logs: Iterable[JobLogRecord],
+    ledger: _Ledger, policy: DraftPolicy, point: Point, recipe: EffectiveRecipe, logs: Iterable[JobLogRecord]
 ) -> None:
     log = one_log(point, logs)
-    for name, value, where in environment(
-        point, recipe, log, policy.banned_env, policy
-    ):
+    for name, value, where in environment(point, recipe, log, policy.banned_env, policy):
         found = f"{name}={value} casts the draft below its checkpoint; it is banned ({point.key})"
-        ledger.findings.add(
-            point,
-            Finding(where, found, "unset or 0", f"Remove {name} and sweep again."),
-        )
-    for name, value, where in environment(
-        point, recipe, log, policy.lowering_env, policy
-    ):
+        ledger.findings.add(point, Finding(where, found, "unset or 0", f"Remove {name} and sweep again."))
+    for name, value, where in environment(point, recipe, log, policy.lowering_env, policy):
         found = f"{name}={value} computes the draft in FP8 ({point.key})"
-        ledger.findings.add(
-            point,
-            Finding(where, found, "unset or 0", f"Remove {name} and sweep again."),
-        )
+        ledger.findings.add(point, Finding(where, found, "unset or 0", f"Remove {name} and sweep again."))
     for name, value, _ in environment(point, recipe, log, policy.unclear_env, policy):
-        ledger.missing.append(
-            Unverified(f"the effect of {name}={value} on the draft", "nothing shows it")
-        )
+        ledger.missing.append(Unverified(f"the effect of {name}={value} on the draft", "nothing shows it"))
 
 
 def _rewrites(ledger: _Ledger, facts: Facts, point: Point) -> None:
     """A setup script may add a key to a model's configuration, but no dtype, quantization or layer key."""
     for launch in launches_of(point, facts):
         for rewrite in launch.rewrites:
-            keys = [
-                key
-                for key in rewrite.keys
-                if PRECISION_KEY.search(key) or "layer" in key
-            ]
+            keys = [key for key in rewrite.keys if PRECISION_KEY.search(key) or "layer" in key]
             if keys:
                 found = f"{rewrite.script} rewrites {listed(keys)} of a model's configuration ({point.key})"
                 step = "Serve the checkpoint's own configuration."
-                ledger.findings.add(
-                    point,
-                    Finding(
-                        rewrite.where,
-                        found,
-                        "no dtype, quantization or layer key",
-                        step,
-                    ),
-                )
+                ledger.findings.add(point, Finding(rewrite.where, found, "no dtype, quantization or layer key", step))
 
 
 def _one(
@@ -269,17 +220,10 @@ def _one(
     stored = ledger.stored[wanted]
     for lowered in lowering(recipe, one_log(point, logs), stored.precision):
         if lowered.unclear:
-            ledger.missing.append(
-                Unverified(lowered.found, f"{point.key} {point.label}")
-            )
+            ledger.missing.append(Unverified(lowered.found, f"{point.key} {point.label}"))
         else:
             step = "Remove the setting and sweep again."
-            ledger.findings.add(
-                point,
-                Finding(
-                    lowered.where, f"{lowered.found} ({point.key})", str(stored), step
-                ),
-            )
+            ledger.findings.add(point, Finding(lowered.where, f"{lowered.found} ({point.key})", str(stored), step))
     log = sound_log(point, logs)
     _revision(ledger, recipe, stored)
     loaded = _loaded(ledger, point, log, recipe.engine, stored)
@@ -297,9 +241,7 @@ class _Stored:
     def __str__(self) -> str:
         record, precision = self.checkpoint.record, self.precision
         quantized = precision.quantization or "no quantization config"
-        named = (
-            f"{record.repository}@{record.sha[:8]}" if record.sha else record.repository
-        )
+        named = f"{record.repository}@{record.sha[:8]}" if record.sha else record.repository
         return f"{named} ships {precision}, {quantized}"
 
 
@@ -312,27 +254,12 @@ def _stored(facts: Facts, repository: str, *, standalone: bool) -> _Stored:
     if found.record.problem:
         raise CannotVerify([Unverified(source, found.record.problem)])
     if "config.json" not in found.files or not found.headers:
-        lacking = (
-            "config.json"
-            if "config.json" not in found.files
-            else "no safetensors header"
-        )
-        raise CannotVerify(
-            [
-                Unverified(
-                    source,
-                    f"{lacking} was not gathered" if "config" in lacking else lacking,
-                )
-            ]
-        )
+        lacking = "config.json" if "config.json" not in found.files else "no safetensors header"
+        raise CannotVerify([Unverified(source, f"{lacking} was not gathered" if "config" in lacking else lacking)])
     try:
         config = read_config(found.files["config.json"])
         index = found.files.get("model.safetensors.index.json")
-        absent = (
-            missing_shards(index, found.headers, config, standalone=standalone)
-            if index
-            else []
-        )
+        absent = missing_shards(index, found.headers, config, standalone=standalone) if index else []
         precision = shipped(config, found.headers, standalone=standalone)
     except UnreadableHeader as fault:
         raise CannotVerify([Unverified(source, str(fault))]) from None
@@ -356,57 +283,38 @@ def _revision(ledger: _Ledger, recipe: EffectiveRecipe, stored: _Stored) -> None
                 and not record.sha.startswith(str(wanted))
             ):
                 reason = f"{record.revision or record.sha[:8]} was read"
-                ledger.missing.append(
-                    Unverified(f"revision {wanted} of {record.repository}", reason)
-                )
+                ledger.missing.append(Unverified(f"revision {wanted} of {record.repository}", reason))
 
 
-def _loaded(
-    ledger: _Ledger, point: Point, log: JobLogRecord, engine: str, stored: _Stored
-) -> str:
+def _loaded(ledger: _Ledger, point: Point, log: JobLogRecord, engine: str, stored: _Stored) -> str:
     """What the log says of the draft's load. An embedded head carries its target's tag, which proves nothing."""
     drafts = [value for value in log.loads if "role=draft" in value.value.split()]
     plain = stored.precision.standalone and not stored.precision.quantization
     for value in drafts:
         pairs = dict(part.split("=", 1) for part in value.value.split() if "=" in part)
         if plain and pairs.get("quant", "None").casefold() not in ("none", ""):
-            found = (
-                f"the {point.label} job loaded the draft with quant={pairs['quant']}"
-            )
+            found = f"the {point.label} job loaded the draft with quant={pairs['quant']}"
             ledger.findings.add(point, _load_finding(log, value.line, found, stored))
         bits = bits_of(pairs.get("dtype", ""))
         if bits and not stored.precision.quantized and bits < stored.precision.bits:
             found = f"the {point.label} job loaded the draft as {pairs['dtype']}"
             ledger.findings.add(point, _load_finding(log, value.line, found, stored))
     if drafts:
-        return (
-            "logs load it without quantization" if plain else "logs load it as stored"
-        )
+        return "logs load it without quantization" if plain else "logs load it as stored"
     if engine in PRINTS_LOADS or not log.server_args:
-        reason = (
-            "its job log has no load line of the draft"
-            if log.server_args
-            else "its job log shows no server"
-        )
+        reason = "its job log has no load line of the draft" if log.server_args else "its job log shows no server"
         ledger.missing.append(Unverified(f"the draft's load of {point.label}", reason))
     return "no effective setting changes it"
 
 
 def _load_finding(log: JobLogRecord, line: int, found: str, stored: _Stored) -> Finding:
     step = "Find the setting that quantizes the draft, remove it and sweep again."
-    return Finding(
-        LogSpan(log.job_name, line),
-        f"{found}; draft {stored}",
-        "the draft as shipped",
-        step,
-    )
+    return Finding(LogSpan(log.job_name, line), f"{found}; draft {stored}", "the draft as shipped", step)
 
 
 def _cache(log: JobLogRecord) -> str:
     """The draft's cache type as the log prints it, "" where it does not."""
-    found = [
-        value.value for value in log.kv_caches if "role=draft" in value.value.split()
-    ]
+    found = [value.value for value in log.kv_caches if "role=draft" in value.value.split()]
     if not found:
         return ""
     return found[0].rpartition("dtype=")[2].removeprefix("torch.")

@@ -99,23 +99,12 @@ _ITERATION = "enable_iter_perf_stats"
 
 def applies(scope: Scope) -> object | NotApplicable:
     """a point serves TensorRT-LLM through Dynamo"""
-    found = [
-        point
-        for point in scope.points
-        if engine_of(point) == "trtllm" and through_dynamo(point)
-    ]
-    return found_or(
-        scope, found, "no affected point serves TensorRT-LLM through Dynamo"
-    )
+    found = [point for point in scope.points if engine_of(point) == "trtllm" and through_dynamo(point)]
+    return found_or(scope, found, "no affected point serves TensorRT-LLM through Dynamo")
 
 
 @check(
-    number=17,
-    name="Metrics publication",
-    applies=applies,
-    needs=(Optional(JobLogs),),
-    may=(PASS, FAIL, NA),
-    help=HELP,
+    number=17, name="Metrics publication", applies=applies, needs=(Optional(JobLogs),), may=(PASS, FAIL, NA), help=HELP
 )
 def metrics_publication(facts: Facts, scope: Scope) -> CheckResult:
     logs = facts.get(JobLogs)
@@ -171,11 +160,7 @@ class _Layers:
                 yield from _printed(self.log, printed, flag, role)
             if variable in self.log.env:
                 logged = self.log.env[variable]
-                yield _Switch(
-                    _truth(logged.value),
-                    LogSpan(self.log.job_name, logged.line),
-                    "log's environment",
-                )
+                yield _Switch(_truth(logged.value), LogSpan(self.log.job_name, logged.line), "log's environment")
         for role in self.recipe.roles:
             setting = self.recipe.effective_env(role).get(variable)
             if setting is not None:
@@ -188,27 +173,15 @@ class _Layers:
         """Iteration statistics of each serving role; a role that nobody speaks of has the pin's default."""
         found: dict[str, _Switch] = {}
         for role in self.recipe.roles.values():
-            logged = (
-                None
-                if self.log is None
-                else self.log.server_args.get(role.name, {}).get(_ITERATION)
-            )
+            logged = None if self.log is None else self.log.server_args.get(role.name, {}).get(_ITERATION)
             setting = role.args.get(_ITERATION)
             if self.log is not None and logged is not None:
-                found[role.name] = _Switch(
-                    _truth(logged.value), LogSpan(self.log.job_name, logged.line), "log"
-                )
+                found[role.name] = _Switch(_truth(logged.value), LogSpan(self.log.job_name, logged.line), "log")
             elif setting is not None:
-                found[role.name] = _Switch(
-                    _truth(setting.value), setting.where, "recipe"
-                )
+                found[role.name] = _Switch(_truth(setting.value), setting.where, "recipe")
             else:
                 default = self.defaults()
-                found[role.name] = _Switch(
-                    None if default is None else default.iteration_stats,
-                    None,
-                    "default",
-                )
+                found[role.name] = _Switch(None if default is None else default.iteration_stats, None, "default")
         return found
 
     def pin(self) -> str:
@@ -226,34 +199,20 @@ class _Layers:
 
     def dynamo(self) -> str:
         """The installed Dynamo, "" where nothing tells it: wheel, version, hash, then what the log shows."""
-        installs = (
-            text_of(self.recipe.dynamo["install"].value) != FALSE
-            if "install" in self.recipe.dynamo
-            else True
-        )
+        installs = text_of(self.recipe.dynamo["install"].value) != FALSE if "install" in self.recipe.dynamo else True
         for name in ("wheel", "version", "hash") if installs else ():
             if name in self.recipe.dynamo:
                 return str(self.recipe.dynamo[name].value)
         logged = {} if self.log is None else self.log.versions
-        version = (
-            logged.get("ai-dynamo")
-            or logged.get("ai-dynamo-runtime")
-            or logged.get("dynamo")
-        )
+        version = logged.get("ai-dynamo") or logged.get("ai-dynamo-runtime") or logged.get("dynamo")
         return "" if version is None else version.value
 
 
-def _printed(
-    log: JobLogRecord, printed: Mapping[str, object], flag: str, role: str
-) -> Iterator[_Switch]:
+def _printed(log: JobLogRecord, printed: Mapping[str, object], flag: str, role: str) -> Iterator[_Switch]:
     for name, inverted in ((f"no_{flag}", True), (flag, False)):
         value = log.server_args[role].get(name)
         if name in printed and value is not None:
-            yield _Switch(
-                _truth(value.value) != inverted,
-                LogSpan(log.job_name, value.line),
-                "log",
-            )
+            yield _Switch(_truth(value.value) != inverted, LogSpan(log.job_name, value.line), "log")
 
 
 def _truth(value: object) -> bool:
@@ -288,22 +247,14 @@ def _judge(layers: _Layers, point: Point) -> _Judged:
 
 def _both_off(layers: _Layers, point: Point) -> Finding:
     role = layers.recipe.generation_role
-    place = (
-        next((setting.where for setting in role.args.values()), point.master)
-        if role is not None
-        else point.master
-    )
+    place = next((setting.where for setting in role.args.values()), point.master) if role is not None else point.master
     found = f"{point.key} {{at}} publishes no metrics: both switches are off by default of the pinned srt-slurm"
     step = "Set publish_events_and_metrics: true or publish_metrics: true."
     return Finding(place, found, "one of the two switches on", step)
 
 
 def _off(
-    layers: _Layers,
-    combined: _Switch,
-    metrics: _Switch,
-    iteration: Mapping[str, _Switch],
-    point: Point,
+    layers: _Layers, combined: _Switch, metrics: _Switch, iteration: Mapping[str, _Switch], point: Point
 ) -> Iterator[Finding]:
     """Findings for what is switched off."""
     if combined.value is False and combined.where is not None:
@@ -313,11 +264,7 @@ def _off(
             "the combined switch on or left out; false is prohibited",
             "Remove publish_events_and_metrics: false; use publish_metrics: true if events are not wanted.",
         )
-    if (
-        metrics.value is False
-        and metrics.where is not None
-        and combined.value is not True
-    ):
+    if metrics.value is False and metrics.where is not None and combined.value is not True:
         yield Finding(
             metrics.where,
             f"publish_metrics is false for {point.key} {{at}} (from the {metrics.source})",
@@ -328,14 +275,8 @@ def _off(
         if switch.value is not False:
             continue
         held = layers.recipe.roles[role]
-        place = switch.where or next(
-            (setting.where for setting in held.args.values()), point.master
-        )
-        by = (
-            "by default of the pinned srt-slurm"
-            if switch.source == "default"
-            else f"in the {switch.source}"
-        )
+        place = switch.where or next((setting.where for setting in held.args.values()), point.master)
+        by = "by default of the pinned srt-slurm" if switch.source == "default" else f"in the {switch.source}"
         yield Finding(
             place,
             f"iteration statistics are off for {role} of {point.key} {{at}} ({by})",
@@ -345,10 +286,7 @@ def _off(
 
 
 def _unknown(
-    layers: _Layers,
-    combined: _Switch,
-    metrics: _Switch,
-    iteration: Mapping[str, _Switch],
+    layers: _Layers, combined: _Switch, metrics: _Switch, iteration: Mapping[str, _Switch]
 ) -> Unverified | None:
     """The default or version that the outcome hangs on and nobody knows."""
     pin = layers.pin()
@@ -356,9 +294,7 @@ def _unknown(
     why = "the policy does not list this pin" if pin else "no job log names it"
     silent = [role for role, switch in iteration.items() if switch.value is None]
     if silent:
-        return Unverified(
-            named, f"{why}, and the recipe leaves {_ITERATION} out for {listed(silent)}"
-        )
+        return Unverified(named, f"{why}, and the recipe leaves {_ITERATION} out for {listed(silent)}")
     if not combined.value and not metrics.value:
         return Unverified(named, f"{why}, and the recipe leaves a metrics switch out")
     if combined.value or metrics.source == "log":
@@ -366,30 +302,15 @@ def _unknown(
     version = layers.dynamo()
     since = layers.policy.metrics_flag_from
     if not version:
-        return Unverified(
-            "the Dynamo version", "neither the recipe nor a job log names it"
-        )
+        return Unverified("the Dynamo version", "neither the recipe nor a job log names it")
     if not since or not _at_least(version, since):
-        reason = (
-            "the policy does not say which Dynamo has --publish-metrics"
-            if not since
-            else f"older than {since}"
-        )
+        reason = "the policy does not say which Dynamo has --publish-metrics" if not since else f"older than {since}"
         return Unverified(f"--publish-metrics of Dynamo {version}", reason)
     return None
 
 
-def _sentence(
-    layers: _Layers,
-    combined: _Switch,
-    metrics: _Switch,
-    iteration: Mapping[str, _Switch],
-) -> str:
-    switch, name = (
-        (combined, "publish_events_and_metrics")
-        if combined.value
-        else (metrics, "publish_metrics")
-    )
+def _sentence(layers: _Layers, combined: _Switch, metrics: _Switch, iteration: Mapping[str, _Switch]) -> str:
+    switch, name = (combined, "publish_events_and_metrics") if combined.value else (metrics, "publish_metrics")
     version = layers.dynamo()
     shown = f"Dynamo {version}" if version else "Dynamo of the container"
     return f"{name} is on ({switch.source}), iteration statistics on for {listed(list(iteration))}; {shown}"
@@ -406,12 +327,8 @@ def _at_least(version: str, since: str) -> bool:
 
 
 def _order(version: str) -> tuple[tuple[int, ...], int, int]:
-    release, _, rest = re.sub(
-        r"[.-]?(dev|rc|post|a|b)", r"|\1", version, count=1
-    ).partition("|")
+    release, _, rest = re.sub(r"[.-]?(dev|rc|post|a|b)", r"|\1", version, count=1).partition("|")
     numbers = [int(part) for part in _PART.findall(release)] + [0, 0, 0]
-    stage = (
-        -1 if rest.startswith(("dev", "rc", "a", "b")) else int(rest.startswith("post"))
-    )
+    stage = -1 if rest.startswith(("dev", "rc", "a", "b")) else int(rest.startswith("post"))
     counted = _PART.search(rest)
     return tuple(numbers[:3]), stage, int(counted[0]) if counted else 0

@@ -27,10 +27,7 @@ def recipe_of(point: Point) -> EffectiveRecipe:
         return recipe
     if isinstance(recipe, Unbound):
         raise cannot_verify(f"the recipe of {point.key} {point.label}", recipe.reason)
-    raise cannot_verify(
-        f"the launch script of {point.key} {point.label}",
-        "its commands could not be evaluated",
-    )
+    raise cannot_verify(f"the launch script of {point.key} {point.label}", "its commands could not be evaluated")
 
 
 def labels(points: Iterable[Point], among: Sequence[Point] = ()) -> str:
@@ -48,14 +45,8 @@ def told(said: Mapping[str, Sequence[Point]], among: Sequence[Point]) -> str:
     """Statements and the points that each holds for: `A (c1-c8); B (c10-c32)`, `A, all 11 points`."""
     if len(said) == 1:
         text, points = next(iter(said.items()))
-        return (
-            f"{text}, all {len(points)} points"
-            if len(points) > 1
-            else f"{text} ({points[0].label})"
-        )
-    return "; ".join(
-        f"{text} ({labels(points, among)})" for text, points in said.items()
-    )
+        return f"{text}, all {len(points)} points" if len(points) > 1 else f"{text} ({points[0].label})"
+    return "; ".join(f"{text} ({labels(points, among)})" for text, points in said.items())
 
 
 @dataclass
@@ -95,8 +86,7 @@ def sound_log(point: Point, logs: Iterable[JobLogRecord]) -> JobLogRecord:
     log = one_log(point, logs)
     if log is None:
         raise cannot_verify(
-            f"the job log of {point.label}",
-            f"no log of a job of {point.key} {point.label} was gathered",
+            f"the job log of {point.label}", f"no log of a job of {point.key} {point.label} was gathered"
         )
     if log.problem:
         raise cannot_verify(f"the job log of {point.label}", log.problem)

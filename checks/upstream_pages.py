@@ -13,13 +13,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.facts.commands_in_text import Command, commands
-from app.facts.cookbook import Cell, PagePoint, Snippet, UnreadablePage, deployments, is_deployment_config
+from app.facts.cookbook import (
+    Cell,
+    PagePoint,
+    Snippet,
+    UnreadablePage,
+    deployments,
+    is_deployment_config,
+)
 from app.facts.effective import through_dynamo
 from app.facts.outside import UpstreamRecipe
 from app.facts.records import JobLogRecord
 from app.facts.repository import GoldenCurves
 from app.facts.values import same_number, text_of
-from app.facts.vllm_recipe import PublishedLaunch, VllmRecipe, read_vllm_recipe, strategy_of
+from app.facts.vllm_recipe import (
+    PublishedLaunch,
+    VllmRecipe,
+    read_vllm_recipe,
+    strategy_of,
+)
 from app.planner.points import AGENTIC, Point
 from app.target.flags import canonical_image
 from app.target.recipe import EffectiveRecipe
@@ -249,7 +261,7 @@ def _launch_differences(side: Side, launch: PublishedLaunch, context: Context) -
         if name in allowed and value in allowed[name]:
             page[name] = own.text
         elif name in allowed and name not in page:
-            page[name] = sorted(allowed[name])[0]
+            page[name] = min(allowed[name])
         elif name in _PARALLELISM:
             page.setdefault(name, own.text)
     env = dict(launch.env)

@@ -20,7 +20,9 @@ SERVERS = (
     "dynamo.sglang",
     "dynamo.vllm",
 )
-_FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^[ \t]*(?P=mark)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^[ \t]*(?P=mark)", re.MULTILINE | re.DOTALL
+)
 _PRE = re.compile(r"<pre\b[^>]*>(.*?)</pre>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]+>")
 _CONTINUED = re.compile(r"\\\s*\n\s*")

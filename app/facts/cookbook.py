@@ -24,7 +24,7 @@ _SNIPPET = re.compile(r"export\s+const\s+agentx\s*=\s*")
 _CONFIG = re.compile(r"export\s+const\s+config\s*=\s*")
 
 
-class UnreadablePage(ValueError):
+class UnreadablePage(ValueError):  # noqa: N818
     """A published file is not of the form that its kind promises."""
 
 
@@ -60,9 +60,7 @@ class Cell:
     points: tuple[PagePoint, ...]
 
     def for_concurrency(self, concurrency: int) -> tuple[PagePoint, ...]:
-        return tuple(
-            point for point in self.points if concurrency in point.concurrencies
-        )
+        return tuple(point for point in self.points if concurrency in point.concurrencies)
 
 
 class Snippet:
@@ -71,9 +69,7 @@ class Snippet:
     def __init__(self, text: str) -> None:
         self._data = _snippet_data(text)
         cells = self._data.get("cells")
-        if not isinstance(cells, list) or not all(
-            isinstance(cell, dict) for cell in cells
-        ):
+        if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
             raise UnreadablePage("the snippet has no list of cells")
         self._cells: list[dict[str, Any]] = cells
 
@@ -88,9 +84,7 @@ class Snippet:
     def cells_of(self, key: str) -> tuple[Cell, ...]:
         """Cells that mirror a config key, in page order. Raises UnreadablePage where a reference leads nowhere."""
         return tuple(
-            self._cell(index)
-            for index, cell in enumerate(self._cells)
-            if str(cell.get("configKey", "")) == key
+            self._cell(index) for index, cell in enumerate(self._cells) if str(cell.get("configKey", "")) == key
         )
 
     def _cell(self, index: int) -> Cell:
@@ -106,13 +100,9 @@ class Snippet:
             image=str(raw.get("image", "")),
             router=router,
             provenance=Provenance(
-                str(provenance.get("sha", "")),
-                str(provenance.get("pr", "")),
-                str(provenance.get("status", "")),
+                str(provenance.get("sha", "")), str(provenance.get("pr", "")), str(provenance.get("status", ""))
             ),
-            points=tuple(
-                _point(point, router, blocks) for point in _sequence(raw.get("points"))
-            ),
+            points=tuple(_point(point, router, blocks) for point in _sequence(raw.get("points"))),
         )
 
     def _blocks(self, index: int, router: str) -> list[dict[str, Any]]:
@@ -121,42 +111,28 @@ class Snippet:
 
     def _raw_blocks(self, index: int, router: str) -> Sequence[Any]:
         if not 0 <= index < len(self._cells):
-            raise UnreadablePage(
-                f"a block refers to cell {index}, which does not exist"
-            )
+            raise UnreadablePage(f"a block refers to cell {index}, which does not exist")
         routers = _mapping(self._cells[index].get("routers"))
         return _sequence(_mapping(routers.get(router)).get("blocks"))
 
-    def _block(
-        self, index: int, router: str, position: int, depth: int
-    ) -> dict[str, Any]:
+    def _block(self, index: int, router: str, position: int, depth: int) -> dict[str, Any]:
         if depth > MAX_REFERENCES:
             raise UnreadablePage("blocks refer to each other in a circle")
         blocks = self._raw_blocks(index, router)
         if not 0 <= position < len(blocks):
-            raise UnreadablePage(
-                f"a block refers to block {position} of {router}, which does not exist"
-            )
+            raise UnreadablePage(f"a block refers to block {position} of {router}, which does not exist")
         raw = _mapping(blocks[position])
         base: dict[str, Any] = {}
         if "ref" in raw:
             target = _sequence(raw["ref"])
-            if (
-                len(target) != 3
-                or not isinstance(target[0], int)
-                or not isinstance(target[2], int)
-            ):
+            if len(target) != 3 or not isinstance(target[0], int) or not isinstance(target[2], int):
                 raise UnreadablePage("a block reference is not [cell, router, block]")
             base = self._block(target[0], str(target[1]), target[2], depth + 1)
         elif "from" in raw:
             submitted = str(self._cells[index].get("submitted", "sglang"))
             other = submitted if submitted != router else _other_router(router)
             base = self._block(index, other, int(raw["from"]), depth + 1)
-        own = {
-            key: value
-            for key, value in raw.items()
-            if key not in ("ref", "from", "diff")
-        }
+        own = {key: value for key, value in raw.items() if key not in ("ref", "from", "diff")}
         block = {**base, **own}
         if "envRef" in own:
             block["env"] = self._shared_env(own["envRef"])
@@ -165,9 +141,7 @@ class Snippet:
     def _shared_env(self, index: Any) -> Mapping[str, Any]:
         shared = _sequence(self._data.get("envs"))
         if not isinstance(index, int) or not 0 <= index < len(shared):
-            raise UnreadablePage(
-                f"a block refers to shared environment {index}, which does not exist"
-            )
+            raise UnreadablePage(f"a block refers to shared environment {index}, which does not exist")
         return _mapping(shared[index])
 
 
@@ -192,33 +166,19 @@ def _point(raw: Any, router: str, blocks: Sequence[Mapping[str, Any]]) -> PagePo
     point = _mapping(raw)
     patches = _sequence(_mapping(point.get("patch")).get(router))
     patched = [
-        _patched(dict(block), _mapping(patches[position]))
-        if position < len(patches) and patches[position]
-        else block
+        _patched(dict(block), _mapping(patches[position])) if position < len(patches) and patches[position] else block
         for position, block in enumerate(blocks)
     ]
-    concurrencies = tuple(
-        int(value)
-        for value in _sequence(point.get("concs"))
-        if isinstance(value, int | str)
-    )
+    concurrencies = tuple(int(value) for value in _sequence(point.get("concs")) if isinstance(value, int | str))
     golden = point.get("goldenAL")
-    return PagePoint(
-        concurrencies,
-        "" if golden is None else str(golden),
-        tuple(map(_command, patched)),
-    )
+    return PagePoint(concurrencies, "" if golden is None else str(golden), tuple(map(_command, patched)))
 
 
 def _patched(block: dict[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
     """A block with a diff applied: a flag or variable set to null is removed."""
     if not diff:
         return block
-    args = {
-        str(entry[0]): list(entry[1:])
-        for entry in _sequence(block.get("args"))
-        if _sequence(entry)
-    }
+    args = {str(entry[0]): list(entry[1:]) for entry in _sequence(block.get("args")) if _sequence(entry)}
     for flag, values in _mapping(diff.get("args")).items():
         if values is None:
             args.pop(flag, None)
@@ -226,27 +186,17 @@ def _patched(block: dict[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
             args[flag] = list(values) if isinstance(values, list) else [values]
     env = {**_mapping(block.get("env")), **_mapping(diff.get("env"))}
     env = {name: value for name, value in env.items() if value is not None}
-    return {
-        **block,
-        "args": [[flag, *values] for flag, values in args.items()],
-        "env": env,
-    }
+    return {**block, "args": [[flag, *values] for flag, values in args.items()], "env": env}
 
 
 def _command(block: Mapping[str, Any]) -> Command:
-    args = {
-        str(entry[0]): [str(value) for value in entry[1:]]
-        for entry in _sequence(block.get("args"))
-        if entry
-    }
+    args = {str(entry[0]): [str(value) for value in entry[1:]] for entry in _sequence(block.get("args")) if entry}
     return Command(
         kind=str(block.get("kind", "worker")),
         role=str(block.get("role", "")),
         program=str(block.get("cmd", "")),
         args=args,
-        env={
-            str(name): str(value) for name, value in _mapping(block.get("env")).items()
-        },
+        env={str(name): str(value) for name, value in _mapping(block.get("env")).items()},
         workers=_count(block.get("workers")),
         nodes_per_worker=_count(block.get("nodes_per_worker")),
     )
@@ -298,28 +248,10 @@ def deployments(text: str) -> Iterator[Deployment]:
         where = dict(_PAIR.findall(match["match"]))
         body = source[match.end() : end]
         flags = " ".join(_strings_of(body, "flags"))
-        env = dict(
-            entry.split("=", 1) for entry in _strings_of(body, "env") if "=" in entry
-        )
-        model = models.get(
-            f"{where.get('variant', 'default')}|{where.get('quant', '')}", ""
-        )
-        command = Command(
-            "worker",
-            where.get("role", "agg"),
-            "sglang.launch_server",
-            flags_of(flags),
-            env,
-            None,
-            None,
-        )
-        yield Deployment(
-            where.get("hw", ""),
-            where.get("quant", ""),
-            where.get("strategy", ""),
-            model,
-            command,
-        )
+        env = dict(entry.split("=", 1) for entry in _strings_of(body, "env") if "=" in entry)
+        model = models.get(f"{where.get('variant', 'default')}|{where.get('quant', '')}", "")
+        command = Command("worker", where.get("role", "agg"), "sglang.launch_server", flags_of(flags), env, None, None)
+        yield Deployment(where.get("hw", ""), where.get("quant", ""), where.get("strategy", ""), model, command)
 
 
 def _strings_of(body: str, name: str) -> list[str]:

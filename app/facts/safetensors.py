@@ -32,20 +32,12 @@ BITS: Mapping[str, int] = {
     "I8": 8,
     "F4": 4,
 }
-_PREFIXES = (
-    "mtp.",
-    "model.mtp",
-    "eagle",
-    "nextn",
-    "model.eagle",
-    "model.nextn",
-    "draft.",
-)
+_PREFIXES = ("mtp.", "model.mtp", "eagle", "nextn", "model.eagle", "model.nextn", "draft.")
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 _SCALES = ("_scale", "_scale_inv", "_scale_2", "weight_scale", "input_scale")
 
 
-class UnreadableHeader(ValueError):
+class UnreadableHeader(ValueError):  # noqa: N818
     """A shard's header is not a safetensors header."""
 
 
@@ -72,11 +64,7 @@ class ShippedPrecision:
     @property
     def weights(self) -> Mapping[str, int]:
         """Parameters of floating or packed weights; scales are left out of `parameters` already."""
-        return {
-            dtype: count
-            for dtype, count in self.parameters.items()
-            if dtype not in ("I64", "I32", "BOOL")
-        }
+        return {dtype: count for dtype, count in self.parameters.items() if dtype not in ("I64", "I32", "BOOL")}
 
     @property
     def bits(self) -> int:
@@ -87,9 +75,7 @@ class ShippedPrecision:
         return BITS.get(widest, 0)
 
     def __str__(self) -> str:
-        counts = ", ".join(
-            f"{count:,} {dtype}" for dtype, count in sorted(self.weights.items())
-        )
+        counts = ", ".join(f"{count:,} {dtype}" for dtype, count in sorted(self.weights.items()))
         return f"{counts} parameters"
 
 
@@ -106,9 +92,7 @@ def read_header(shard: str, content: bytes) -> Mapping[str, Mapping[str, Any]]:
     if not isinstance(value, dict):
         raise UnreadableHeader(f"{shard} has no readable safetensors header")
     tensors = {name: entry for name, entry in value.items() if name != "__metadata__"}
-    if not all(
-        isinstance(entry, dict) and "dtype" in entry for entry in tensors.values()
-    ):
+    if not all(isinstance(entry, dict) and "dtype" in entry for entry in tensors.values()):
         raise UnreadableHeader(f"{shard} lists a tensor without a dtype")
     return tensors
 
@@ -137,9 +121,7 @@ def lookup(config: Mapping[str, Any], *names: str) -> Any:
 def draft_layers(config: Mapping[str, Any]) -> range:
     """Layer numbers of an embedded draft: behind the hidden layers, `num_nextn_predict_layers` of them."""
     hidden = lookup(config, "num_hidden_layers")
-    extra = lookup(
-        config, "num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers"
-    )
+    extra = lookup(config, "num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
     if not isinstance(hidden, int) or not isinstance(extra, int):
         return range(0)
     return range(hidden, hidden + extra)
@@ -154,9 +136,7 @@ def is_draft_tensor(name: str, layers: range) -> bool:
     return layer is not None and int(layer[1]) in layers
 
 
-def shipped(
-    config: Mapping[str, Any], headers: Mapping[str, bytes], *, standalone: bool
-) -> ShippedPrecision:
+def shipped(config: Mapping[str, Any], headers: Mapping[str, bytes], *, standalone: bool) -> ShippedPrecision:
     """Precision of the draft as stored. Raises UnreadableHeader."""
     layers = draft_layers(config)
     parameters: dict[str, int] = {}
@@ -164,9 +144,7 @@ def shipped(
     modules: dict[str, None] = {}
     for shard, content in sorted(headers.items()):
         for name, entry in read_header(shard, content).items():
-            if name.endswith(_SCALES) or not (
-                standalone or is_draft_tensor(name, layers)
-            ):
+            if name.endswith(_SCALES) or not (standalone or is_draft_tensor(name, layers)):
                 continue
             dtype = str(entry["dtype"])
             parameters[dtype] = parameters.get(dtype, 0) + _size(entry.get("shape"))
@@ -174,38 +152,24 @@ def shipped(
             if isinstance(entry.get("shape"), list) and len(entry["shape"]) > 1:
                 modules[name.rpartition(".")[0]] = None
     quantization = lookup(config, "quantization_config")
-    method = (
-        str(quantization.get("quant_method", "quantized"))
-        if isinstance(quantization, dict)
-        else ""
-    )
+    method = str(quantization.get("quant_method", "quantized")) if isinstance(quantization, dict) else ""
     dtype = lookup(config, "dtype", "torch_dtype")
     named = "" if dtype is None else str(dtype)
-    return ShippedPrecision(
-        parameters, tensors, named, method, tuple(modules), standalone
-    )
+    return ShippedPrecision(parameters, tensors, named, method, tuple(modules), standalone)
 
 
 def _size(shape: Any) -> int:
-    if not isinstance(shape, Sequence) or not all(
-        isinstance(part, int) for part in shape
-    ):
+    if not isinstance(shape, Sequence) or not all(isinstance(part, int) for part in shape):
         return 0
     return prod(shape)
 
 
-def missing_shards(
-    index: bytes, headers: Iterable[str], config: Mapping[str, Any], *, standalone: bool
-) -> list[str]:
+def missing_shards(index: bytes, headers: Iterable[str], config: Mapping[str, Any], *, standalone: bool) -> list[str]:
     """Shards that `model.safetensors.index.json` says hold draft tensors and whose header was not read."""
     try:
         weights = json.loads(index).get("weight_map", {})
     except (ValueError, AttributeError):
         raise UnreadableHeader("model.safetensors.index.json is not readable") from None
     layers = draft_layers(config)
-    wanted = {
-        str(shard)
-        for name, shard in weights.items()
-        if standalone or is_draft_tensor(str(name), layers)
-    }
+    wanted = {str(shard) for name, shard in weights.items() if standalone or is_draft_tensor(str(name), layers)}
     return sorted(wanted - set(headers))

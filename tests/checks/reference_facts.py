@@ -186,7 +186,10 @@ class Story:
         folder = "inferencex-e2e/infx/golden_al_distribution/"
         ours = {path: raw for path, raw in self.base.items() if path.startswith(folder)}
         theirs = {path: raw for path, raw in self.head.items() if path.startswith(folder)}
-        stem = lambda path: path.rsplit("/", 1)[-1].removesuffix(".yaml")  # noqa: E731
+
+        def stem(path: str) -> str:
+            return path.rsplit("/", 1)[-1].removesuffix(".yaml")
+
         return GoldenCurves(
             {stem(path): read_curve(path, raw) for path, raw in {**theirs, **ours}.items()},
             frozenset(stem(path) for path in theirs if path not in ours),

@@ -153,10 +153,7 @@ def ran(job: str, flag: str, value: str) -> Story:
         ),
         pytest.param(elsewhere, "FAIL", "is linked only in another comment", id="3.other-comment: not in the sign-off"),
         pytest.param(
-            linked_to_nothing,
-            "FAIL",
-            "the sign-off links no upstream SGLang recipe",
-            id="3.no-link: a placeholder",
+            linked_to_nothing, "FAIL", "the sign-off links no upstream SGLang recipe", id="3.no-link: a placeholder"
         ),
         pytest.param(
             lambda: linked_to_nothing("No upstream recipe exists for this model yet."),
@@ -336,10 +333,7 @@ def ran(job: str, flag: str, value: str) -> Story:
             id="3.unreadable: a broken snippet",
         ),
         pytest.param(
-            without_pages,
-            "FAIL",
-            "no file of it was gathered",
-            id="3.unreadable: a pull request without files",
+            without_pages, "FAIL", "no file of it was gathered", id="3.unreadable: a pull request without files"
         ),
         pytest.param(
             lambda: Story.of("dsv4-fp4-mi355x-atom-agentic-mtp"),

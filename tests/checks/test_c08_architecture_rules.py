@@ -96,12 +96,7 @@ def printed(value: str) -> Story:
             "its configuration was not read",
             id="8.own-value: cannot be known without the configuration",
         ),
-        pytest.param(
-            lambda: sglang(f"'{NESTED}'"),
-            "FAIL",
-            "index_topk = 512",
-            id="8.nested: JSON in a JSON string",
-        ),
+        pytest.param(lambda: sglang(f"'{NESTED}'"), "FAIL", "index_topk = 512", id="8.nested: JSON in a JSON string"),
         pytest.param(
             lambda: sglang("{ text_config: { layers: [ { window_size: 64 } ] } }"),
             "FAIL",

@@ -78,10 +78,7 @@ def fixed(*, benchmark: str = "", env: str = "") -> Story:
             id="9.no-speculation: a plain config",
         ),
         pytest.param(
-            fixed,
-            "PASS",
-            "prompts are templated by USE_CHAT_TEMPLATE",
-            id="9.client-template: bound by the harness",
+            fixed, "PASS", "prompts are templated by USE_CHAT_TEMPLATE", id="9.client-template: bound by the harness"
         ),
         pytest.param(
             lambda: fixed(benchmark="use_chat_template: false"),

@@ -236,10 +236,7 @@ def signed(story: Story, line: str) -> Story:
             id="11.wrong-value: the other EAGLE3 curve's",
         ),
         pytest.param(
-            vllm,
-            "FAIL",
-            "drafted with real acceptance",
-            id="11.real-acceptance: computed but never passed to vLLM",
+            vllm, "FAIL", "drafted with real acceptance", id="11.real-acceptance: computed but never passed to vLLM"
         ),
         pytest.param(
             lambda: Story.of(KIMI).both(KIMI_RECIPE, ',"draft_sample_method":"probabilistic"', ""),
@@ -292,10 +289,7 @@ def signed(story: Story, line: str) -> Story:
             id="11.zero: nothing drafts",
         ),
         pytest.param(
-            zero_draft,
-            "N/A",
-            "the agentic points draft nothing in effect",
-            id="11.zero: a draft of length 0",
+            zero_draft, "N/A", "the agentic points draft nothing in effect", id="11.zero: a draft of length 0"
         ),
     ],
 )
