@@ -19,7 +19,13 @@ from app.target.recipe import EffectiveRecipe, Setting
 from app.target.source import FileLine, RejectedInput
 from app.target.tree import NotRecorded, Tree
 from checks.point_evidence import recipe_of
-from checks.script_edits import ConfigRewrite, Edit, config_rewrites, edits_of, protected
+from checks.script_edits import (
+    ConfigRewrite,
+    Edit,
+    config_rewrites,
+    edits_of,
+    protected,
+)
 
 if TYPE_CHECKING:
     from app.facts.base import Facts

@@ -42,7 +42,7 @@ _PYTHON = re.compile(r"python[\d.]*\Z")
 _WRITES = re.compile(
     r"write_text\(|write_bytes\(|\.write\(|open\([^)\n]*,\s*(?:mode=)?['\"][wa]|shutil\.(?:copy|move)|os\.replace|\.symlink_to\("
 )
-_FINDS = re.compile(r"(?:find_spec|import_module)\(\s*['\"]([\w.]+)['\"]|^\s*(?:import|from)\s+([\w.]+)", re.M)
+_FINDS = re.compile(r"(?:find_spec|import_module)\(\s*['\"]([\w.]+)['\"]|^\s*(?:import|from)\s+([\w.]+)", re.MULTILINE)
 _SOURCES = re.compile(r"__file__|\.origin\b|getsourcefile|getfile\(|submodule_search_locations")
 _LITERAL = re.compile(r"['\"](/[^'\"\n]{2,300})['\"]")
 _VCS = re.compile(r"(?:git|hg|svn|bzr)\+|https?://|\.whl(?:#|\Z)|\.tar\.gz\Z|\.zip\Z")
