@@ -54,7 +54,11 @@ def test_the_demo_finds_nothing_to_complain_of(told: Told) -> None:
 def test_the_whole_verdict_stands_in_a_check_run_of_the_head(told: Told) -> None:
     with told.story.world.lock:
         [run] = [run for run in told.story.repository.check_runs if run.name == "Sweepgate verdict"]
-    assert (run.sha, run.status, run.conclusion) == (told.story.pull.head_sha, "completed", "success")
+    assert (run.sha, run.status, run.conclusion) == (
+        told.story.pull.head_sha,
+        "completed",
+        "success",
+    )
 
 
 @pytest.mark.parametrize("phase", ["redelivered", "nothing new", "unknown", "vanished"])
@@ -63,7 +67,9 @@ def test_one_welcome_one_results_one_verdict_stay(told: Told, phase: str) -> Non
     assert told.done.verdict in told.comments[phase]
 
 
-def test_every_redelivered_webhook_is_acknowledged_and_costs_no_request(told: Told) -> None:
+def test_every_redelivered_webhook_is_acknowledged_and_costs_no_request(
+    told: Told,
+) -> None:
     assert len(told.statuses["redelivered"]) >= 24
     assert set(told.statuses["redelivered"]) == {202}
     assert told.requests["redelivered"] == []
@@ -90,11 +96,18 @@ def test_the_counter_of_the_verification_and_the_stand_in_agree(told: Told) -> N
 def test_no_request_of_a_host_but_github_carries_a_token(told: Told) -> None:
     with told.story.world.lock:
         others = [one for one in told.story.world.requests if one.host != "github"]
-    assert {one.host for one in others} >= {"files", "checkpoint", "docs.sglang.io", "docs.nvidia.com"}
+    assert {one.host for one in others} >= {
+        "files",
+        "checkpoint",
+        "docs.sglang.io",
+        "docs.nvidia.com",
+    }
     assert [one.path for one in others if one.authorization] == []
 
 
-def test_a_hint_that_nothing_changed_costs_two_requests_and_writes_nothing(told: Told) -> None:
+def test_a_hint_that_nothing_changed_costs_two_requests_and_writes_nothing(
+    told: Told,
+) -> None:
     assert told.statuses["nothing new"] == [202]
     asked = told.requests["nothing new"]
     assert [one.path.rsplit("/", 1)[-1] for one in asked] == ["graphql", "runs"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -25,7 +25,13 @@ class Answer:
     allow: str
 
 
-def ask(told: Told, headers: Mapping[str, str | None], *, method: str = "POST", body: bytes = BODY) -> Answer:
+def ask(
+    told: Told,
+    headers: Mapping[str, str | None],
+    *,
+    method: str = "POST",
+    body: bytes = BODY,
+) -> Answer:
     """One delivery, signed and complete but for what `headers` say (None leaves one out)."""
     secret = told.stage.world.webhooks.secret.encode()
     whole = {
@@ -58,15 +64,35 @@ def stored(told: Told) -> float:
 
 WRONG_KEY = signature(b"another secret", BODY)
 REFUSALS = {
-    "a signature of another secret": (401, {"X-Hub-Signature-256": WRONG_KEY}, "secret"),
+    "a signature of another secret": (
+        401,
+        {"X-Hub-Signature-256": WRONG_KEY},
+        "secret",
+    ),
     "no signature": (401, {"X-Hub-Signature-256": None}, "secret"),
     "an empty signature": (401, {"X-Hub-Signature-256": "sha256="}, "secret"),
-    "a signature by SHA-1": (401, {"X-Hub-Signature-256": "sha1=" + "0" * 40}, "secret"),
-    "a declared size above the limit": (413, {"Content-Length": str(LIMIT + 1)}, f"{LIMIT} bytes"),
-    "a form": (415, {"Content-Type": "application/x-www-form-urlencoded"}, "application/json"),
+    "a signature by SHA-1": (
+        401,
+        {"X-Hub-Signature-256": "sha1=" + "0" * 40},
+        "secret",
+    ),
+    "a declared size above the limit": (
+        413,
+        {"Content-Length": str(LIMIT + 1)},
+        f"{LIMIT} bytes",
+    ),
+    "a form": (
+        415,
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        "application/json",
+    ),
     "no content type": (415, {"Content-Type": None}, "application/json"),
     "no event": (400, {"X-GitHub-Event": None}, "X-GitHub-Event"),
-    "a delivery id that is none": (400, {"X-GitHub-Delivery": "x"}, "X-GitHub-Delivery"),
+    "a delivery id that is none": (
+        400,
+        {"X-GitHub-Delivery": "x"},
+        "X-GitHub-Delivery",
+    ),
 }
 
 
@@ -89,7 +115,10 @@ def test_only_post_is_taken(told: Told, method: str) -> None:
 def test_a_changed_body_breaks_the_signature(told: Told) -> None:
     before = stored(told)
     assert (
-        ask(told, {"X-Hub-Signature-256": signature(told.stage.world.webhooks.secret.encode(), BODY + b" ")}).status
+        ask(
+            told,
+            {"X-Hub-Signature-256": signature(told.stage.world.webhooks.secret.encode(), BODY + b" ")},
+        ).status
         == 401
     )
     assert stored(told) == before
@@ -99,10 +128,14 @@ def test_an_undeclared_body_above_the_limit_is_cut_off(told: Told) -> None:
     """Chunks without a declared length: the door stops reading at its limit and answers."""
     before = stored(told)
     connection = http.client.HTTPConnection(str(urlsplit(told.stage.url).netloc), timeout=20)
-    headers = {"Content-Type": "application/json", "X-GitHub-Event": "issue_comment", "Transfer-Encoding": "chunked"}
+    headers = {
+        "Content-Type": "application/json",
+        "X-GitHub-Event": "issue_comment",
+        "Transfer-Encoding": "chunked",
+    }
     piece = b"x" * 1_000_000
 
-    def pieces() -> object:
+    def pieces() -> Iterator[bytes]:
         yield from (piece for _ in range(LIMIT // len(piece) + 2))
 
     try:

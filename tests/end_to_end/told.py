@@ -54,8 +54,19 @@ def tell(story: ReferenceStory, stage: Stage) -> Told:
         told.metrics[name] = get(stage, "/metrics")
 
     phase("redelivered", lambda: redeliver_all(stage))
-    phase("nothing new", lambda: [send(stage, replace(last(stage, "issue_comment"), guid=FRESH.format(1)))])
-    phase("unknown", lambda: [send(stage, replace(last(stage, "issue_comment"), guid=FRESH.format(2), event="star"))])
+    phase(
+        "nothing new",
+        lambda: [send(stage, replace(last(stage, "issue_comment"), guid=FRESH.format(1)))],
+    )
+    phase(
+        "unknown",
+        lambda: [
+            send(
+                stage,
+                replace(last(stage, "issue_comment"), guid=FRESH.format(2), event="star"),
+            )
+        ],
+    )
     phase("vanished", lambda: [send(stage, _of_vanished(last(stage, "issue_comment")))])
     return told
 
