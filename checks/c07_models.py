@@ -10,7 +10,6 @@ Source: rules.md 7; formats.md 8; evidence.md 11.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
@@ -224,16 +223,14 @@ def _place(where: FileLine) -> str:
     return f"{where.path.rsplit('/', 1)[-1]}:{where.line}"
 
 
-def deadlines(facts: Facts, scope: Scope) -> tuple[date, ...]:
-    """Last allowed days that a verdict of today depends on, soonest first; on the day after each, ask anew."""
-    return tuple(sorted(set(_deadlines(facts, scope))))
-
-
-def _deadlines(facts: Facts, scope: Scope) -> Iterator[date]:
+def deadlines(facts: Facts, scope: Scope) -> tuple[tuple[date, str], ...]:
+    """(last allowed day, model and scenario) that lie ahead, soonest first; on the day after, the row may turn."""
     models = facts.get(Models)
     if models is None:
-        return
+        return ()
+    found: set[tuple[date, str]] = set()
     for case in _cases(scope):
         deadline = _judge(case, models, facts.review_date).status.deadline
         if deadline is not None and deadline >= facts.review_date:
-            yield deadline
+            found.add((deadline, f"{case.prefix} {case.scenario}"))
+    return tuple(sorted(found))

@@ -10,7 +10,7 @@ from app.results.frontier import coverage
 POINTS, TARGET_MS = 10_000, 20.0
 
 
-def figures() -> list[tuple[str, str, str, bool]]:
+def figures() -> list[tuple[str, str, str, str]]:
     """(what, measured, target, held) for random points and for the worst case, where every point is kept."""
     generator = random.Random(4343)
     scattered = [{"x": generator.uniform(1, 100), "y": generator.uniform(1, 1e5)} for _ in range(POINTS)]
@@ -22,9 +22,10 @@ def figures() -> list[tuple[str, str, str, bool]]:
     ]
 
 
-def _figure(what: str, points: list[dict[str, float]]) -> tuple[str, str, str, bool]:
+def _figure(what: str, points: list[dict[str, float]]) -> tuple[str, str, str, str]:
     best = min(_once(points) for _ in range(7))
-    return what, f"{best:.1f} ms", f"< {TARGET_MS:.0f} ms", best < TARGET_MS
+    held = f"{'yes' if best < TARGET_MS else 'NO'} ({best / TARGET_MS:.2f} of it)"
+    return what, f"{best:.1f} ms", f"< {TARGET_MS:.0f} ms", held
 
 
 def _once(points: list[dict[str, float]]) -> float:
@@ -34,5 +35,5 @@ def _once(points: list[dict[str, float]]) -> float:
 
 
 if __name__ == "__main__":
-    for what, measured, target, held in figures():
-        print(f"{what}: {measured} (target {target}) {'held' if held else 'MISSED'}")
+    for row in figures():
+        print("  ".join(row))

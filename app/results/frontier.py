@@ -114,7 +114,7 @@ def _parts(curve: object, position: int) -> tuple[str, list[Any]]:
 
 
 def as_json(curves: Iterable[Coverage]) -> list[dict[str, Any]]:
-    """The stable JSON form of `sweepgate pareto` (docs: pareto.schema.json)."""
+    """The stable JSON form of `sweepgate pareto` (design.md 12)."""
     return [
         {
             "key": curve.key,

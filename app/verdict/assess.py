@@ -16,13 +16,12 @@ from app.evidence.bundle import Bundle
 from app.evidence.collector import Request, collect
 from app.evidence.reads import Reads
 from app.facts.base import Facts
-from app.facts.repository import Models
 from app.facts.sign_off import SignOff
 from app.planner.scope import Scope
 from app.policy import Policy
-from app.target.models_md import scenario_key
 from app.verdict import changes, engine, render
 from app.verdict.annotations import Annotation, annotate
+from checks.c07_models import deadlines
 from checks.contract import NotApplicable
 
 
@@ -93,29 +92,10 @@ def assess(
 def _recheck_on(facts: Facts) -> str | None:
     """The day after the nearest last allowed day of an affected model: then check 7 may turn."""
     scope = engine.scope_of(facts)
-    days = [last for last, _ in _deadlines(facts, scope)] if isinstance(scope, Scope) else []
+    days = [last for last, _ in deadlines(facts, scope)] if isinstance(scope, Scope) else []
     return (min(days) + timedelta(days=1)).isoformat() if days else None
 
 
 def recheck_days(facts: Facts, scope: Scope) -> tuple[str, ...]:
     """Last allowed days that still lie ahead, in words."""
-    return tuple(f"{what} may be submitted until {last}" for last, what in _deadlines(facts, scope))
-
-
-def _deadlines(facts: Facts, scope: Scope) -> list[tuple[date, str]]:
-    models = facts.get(Models)
-    found: dict[tuple[date, str], None] = {}
-    for point in scope.points if models is not None else ():
-        row = point.row
-        prefix, scenario = str(row["model-prefix"]), scenario_key(point.scenario, row.get("isl"), row.get("osl"))
-        status = models.target.status(  # type: ignore[union-attr]
-            prefix,
-            scenario,
-            precision=str(row["precision"]),
-            drafting=point.speculative,
-            method=None,
-            date=facts.review_date,
-        )
-        if status.deadline is not None and status.deadline >= facts.review_date:
-            found[status.deadline, f"{prefix} {scenario}"] = None
-    return sorted(found)
+    return tuple(f"{what} may be submitted until {last}" for last, what in deadlines(facts, scope))

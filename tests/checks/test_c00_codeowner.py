@@ -161,10 +161,7 @@ VENDOR = "e/team/launch.sh"
             Signing(files=("e/free/a.md",), owners=OWNERS + "/e/free/\n"), "N/A", "by nobody", id="0.exempt: no owner"
         ),
         pytest.param(
-            Signing(files=(renamed(AMD, "e/plain.yaml"),)),
-            "FAIL",
-            "amd-master",
-            id="0.rename: the old path counts",
+            Signing(files=(renamed(AMD, "e/plain.yaml"),)), "FAIL", "amd-master", id="0.rename: the old path counts"
         ),
         pytest.param(
             Signing(files=("e/recipes/a/gb200-fp4/x.yaml",), owners=OWNERS + "/e/recipes/a/ @reviewer\n"),

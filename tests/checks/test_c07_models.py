@@ -214,7 +214,7 @@ def test_an_edit_of_an_existing_row_is_a_finding_of_its_own() -> None:
 
 def test_deadlines_are_the_days_after_which_to_ask_again() -> None:
     sweep = models("### Wednesday, September 30, 2026\n", NOTICE)
-    assert deadlines(sweep.facts, sweep.scope) == (date(2026, 10, 25),)
+    assert deadlines(sweep.facts, sweep.scope) == ((date(2026, 10, 25), "musespark agentic-coding"),)
     assert deadlines(sweep.lose(Models).facts, sweep.scope) == ()
 
 
