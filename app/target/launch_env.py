@@ -70,6 +70,8 @@ def point_environment(row: Mapping[str, Any], *, evaluation: bool = False) -> di
         "RANDOM_RANGE_RATIO": "0.8",
         "RESULT_DIR": "/workspace/results",
     }
+    if agentic:
+        env |= {"ISL": "0", "OSL": "0", "MAX_MODEL_LEN": "0"}
     if "prefill" in row:
         return {**env, **_multi_node(row, several)}
     env |= {name: _text(row.get(field)) for name, field in _SINGLE.items()}

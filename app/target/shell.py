@@ -21,7 +21,12 @@ from app.target.source import FileLine, reject
 from app.target.tree import Tree
 
 
-def evaluate(tree: Tree, script_path: str, env: Mapping[str, str | None], arguments: Sequence[str] = ()) -> Evaluated:
+def evaluate(
+    tree: Tree,
+    script_path: str,
+    env: Mapping[str, str | None],
+    arguments: Sequence[str] = (),
+) -> Evaluated:
     """Evaluates one script of the tree. `env` is what the workflow and the point set, exported; a value of None means
     set to something that is not known.
 
@@ -31,7 +36,10 @@ def evaluate(tree: Tree, script_path: str, env: Mapping[str, str | None], argume
     if content is None:
         fix = "Add the script, or correct the entry that names it."
         raise reject(
-            FileLine(script_path, 1, 0, tree.revision), "The script is not in the repository.", script_path, fix
+            FileLine(script_path, 1, 0, tree.revision),
+            "The script is not in the repository.",
+            script_path,
+            fix,
         )
     script = Script.of(script_path, content, tree.revision)
     record = Record()
@@ -42,12 +50,19 @@ def evaluate(tree: Tree, script_path: str, env: Mapping[str, str | None], argume
     variables = {
         name: Word(hole(name, "not known here") if value is None else value, given) for name, value in env.items()
     }
-    state = State(dict(variables), frozenset(variables), arguments=tuple(Word(argument) for argument in arguments))
+    state = State(
+        dict(variables),
+        frozenset(variables),
+        arguments=tuple(Word(argument) for argument in arguments),
+    )
     finished = True
     try:
         with suppress(Leave):
             Shell(tree, script, state, record).run(script.root)
     except (BoundReached, RecursionError):
         finished = False
-        record.open(FileLine(script_path, 1, 0, tree.revision), "the script is larger than what is evaluated")
+        record.open(
+            FileLine(script_path, 1, 0, tree.revision),
+            "the script is larger than what is evaluated",
+        )
     return record.result(script_path, finished)

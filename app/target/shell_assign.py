@@ -22,10 +22,11 @@ _PAIR = re.compile(r"\[([^\]]+)\]=(.*)\Z", re.DOTALL)
 
 
 def run_assignment(shell: Shell, node: Any) -> None:
+    # The status of an assignment is that of its last command substitution.
+    shell.status = True
     name, value = assigned(shell, node)
     if name is not None and value is not None:
         shell.state.variables[name] = value
-    shell.status = True
 
 
 def run_assignments(shell: Shell, node: Any) -> None:

@@ -15,7 +15,16 @@ from app.target.shell_assign import assigned
 from app.target.shell_programs import output_of
 from app.target.shell_state import Leave, Value
 from app.target.shell_syntax import named
-from app.target.shell_text import Word, hole, is_known, joined, known_part, printf, shown, split_fields
+from app.target.shell_text import (
+    Word,
+    hole,
+    is_known,
+    joined,
+    known_part,
+    printf,
+    shown,
+    split_fields,
+)
 
 if TYPE_CHECKING:
     from app.target.shell_run import Shell
@@ -38,7 +47,13 @@ def run_declaration(shell: Shell, node: Any) -> None:
         else:
             for field in shell.words.fields(child):
                 name, equals, value_text = field.partition("=")
-                _declared(shell, kind, options, name, Word(value_text, field.where) if equals else None)
+                _declared(
+                    shell,
+                    kind,
+                    options,
+                    name,
+                    Word(value_text, field.where) if equals else None,
+                )
     shell.status = True
 
 
@@ -79,7 +94,10 @@ def _echo(name: str) -> Callable[[Shell, Sequence[Word], Any], None]:
 
 
 def _cd(shell: Shell, words: Sequence[Word], _node: Any) -> None:
-    target = next((word for word in words if not word.startswith("-")), Word(hole("HOME", "set by the machine")))
+    target = next(
+        (word for word in words if not word.startswith("-")),
+        Word(hole("HOME", "set by the machine")),
+    )
     if is_known(target) and is_known(shell.state.cwd):
         shell.state.cwd = posixpath.normpath(posixpath.join(shell.state.cwd, target))
     else:

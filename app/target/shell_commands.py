@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from app.target.shell_assign import assigned
@@ -24,15 +25,42 @@ if TYPE_CHECKING:
     from app.target.shell_run import Shell
 
 MAX_CHILDREN = 8
+_LAUNCHERS = ("srun", "docker", "timeout", "salloc", "mpirun", "ssh", "xargs")
 _SHELLS = ("bash", "sh", "dash", "zsh")
-_SUCCEED = frozenset(
+_SILENT = frozenset(
     (
-        *("mkdir", "rm", "cp", "mv", "chmod", "chown", "touch", "ln", "sync", "date", "sleep", "kill", "pkill"),
-        *("ulimit", "umask", "hash", "alias", "jobs", "disown", "hf", "nvidia-smi", "rocm-smi", "amd-smi"),
+        *(
+            "mkdir",
+            "rm",
+            "cp",
+            "mv",
+            "chmod",
+            "chown",
+            "touch",
+            "ln",
+            "sync",
+            "sleep",
+            "kill",
+            "pkill",
+        ),
+        *("ulimit", "umask", "hash", "alias", "disown", "scancel"),
     )
 )
+"""Programs that print nothing and are taken to succeed."""
 _WRAPPERS = frozenset(
-    ("sudo", "nohup", "time", "stdbuf", "numactl", "nice", "ionice", "setsid", "command", "builtin", "env")
+    (
+        "sudo",
+        "nohup",
+        "time",
+        "stdbuf",
+        "numactl",
+        "nice",
+        "ionice",
+        "setsid",
+        "command",
+        "builtin",
+        "env",
+    )
 )
 
 
@@ -43,9 +71,9 @@ def run_command(shell: Shell, node: Any) -> None:
     if name is None:
         shell.run_all(assignments)
         return
-    words = shell.words.fields(name)
-    for argument in node.children_by_field_name("argument"):
-        words.extend(shell.words.fields(argument))
+    words: list[Word] = []
+    for nodes in _adjoining([name, *node.children_by_field_name("argument")]):
+        words.extend(shell.words.fields(*nodes))
     words.extend(shell.extra)
     shell.extra = ()
     stdin = shell.stdin
@@ -56,6 +84,17 @@ def run_command(shell: Shell, node: Any) -> None:
     start(shell, words, given, node)
     if not any(word in ("read", "mapfile", "readarray") for word in words[:1]):
         shell.stdin = stdin
+
+
+def _adjoining(nodes: Sequence[Any]) -> list[list[Any]]:
+    """Nodes of one word together: the parser parts a word where an escaped expansion stands between quotes."""
+    groups: list[list[Any]] = []
+    for node in nodes:
+        if groups and groups[-1][-1].end_byte == node.start_byte:
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return groups
 
 
 def _pairs(shell: Shell, assignments: Sequence[Any]) -> list[tuple[str, Word]]:
@@ -126,7 +165,8 @@ def _program(shell: Shell, words: Sequence[Word], given: Mapping[str, Word], nod
         return
     child = _child(shell, words)
     if child is not None:
-        _run_child(shell, child, env, node)
+        inside = _container_env(words) if posixpath.basename(known_part(words[0])) == "docker" else env
+        _run_child(shell, child, inside, node)
         return
     if posixpath.basename(words[0]) == "tee":
         for path in words[1:]:
@@ -134,25 +174,41 @@ def _program(shell: Shell, words: Sequence[Word], given: Mapping[str, Word], nod
                 shell.record_written(path, shell.stdin, node)
     stdin = shell.stdin
     if words[0] == "cat" and len(words) > 1 and all(not word.startswith("-") for word in words[1:]):
-        stdin, words = joined((file_text(shell, word) for word in words[1:]), ""), words[:1]
-    text = output_of(words, stdin)
+        stdin, words = (
+            joined((file_text(shell, word) for word in words[1:]), ""),
+            words[:1],
+        )
+    text = "" if posixpath.basename(words[0]) in _SILENT else output_of(words, stdin)
     shell.write(hole(f"output of {shown(words[0])}", "a program is not run") if text is None else text)
-    shell.status = True if text is not None or posixpath.basename(words[0]) in _SUCCEED else None
+    shell.status = True if text is not None else None
 
 
 # -- scripts ---------------------------------------------------------------------------------------------------------
 
 
 def _child(shell: Shell, words: Sequence[Word]) -> tuple[str, Sequence[Word]] | None:
-    """("-c", (text, ...)) or (path, arguments) of a shell script that a command starts, also through srun or sbatch."""
+    """("-c", (text, ...)) or (path, arguments) of a shell script that a command starts, also through srun or docker."""
+    first = posixpath.basename(known_part(words[0]))
     for place, word in enumerate(words):
-        name = posixpath.basename(word)
-        if name in _SHELLS and (place == 0 or words[0] in ("srun", "docker", "timeout", "salloc", "mpirun", "ssh")):
+        if posixpath.basename(word) in _SHELLS and (place == 0 or first in _LAUNCHERS):
             return _after_shell(words[place + 1 :])
-        if place == 0 and name == "sbatch":
-            path = next((item for item in words[1:] if _is_script(shell, item)), None)
-            return (path, words[list(words).index(path) + 1 :]) if path is not None else None
+    if first == "sbatch":
+        place = next(
+            (place for place, word in enumerate(words) if place and _is_script(shell, word)),
+            0,
+        )
+        return (words[place], words[place + 1 :]) if place else None
     return (words[0], words[1:]) if _is_script(shell, words[0]) else None
+
+
+def _container_env(words: Sequence[Word]) -> dict[str, Word]:
+    """What `docker run` passes on: its `-e NAME=value` options."""
+    found: dict[str, Word] = {}
+    for option, value in pairwise(words):
+        name, equals, text = value.partition("=")
+        if option in ("-e", "--env") and equals:
+            found[name] = Word(text, value.where)
+    return found
 
 
 def _after_shell(words: Sequence[Word]) -> tuple[str, Sequence[Word]] | None:
@@ -185,7 +241,11 @@ def _run_child(shell: Shell, child: tuple[str, Sequence[Word]], env: Mapping[str
         return
     state = State(dict(env), frozenset(env), {}, shell.state.cwd, tuple(arguments))
     inner = Shell(shell.tree, script, state, shell.record, shell.depth)
-    inner.children, inner.certain, inner.stdin = shell.children + 1, shell.certain, shell.stdin
+    inner.children, inner.certain, inner.stdin = (
+        shell.children + 1,
+        shell.certain,
+        shell.stdin,
+    )
     with suppress(Leave):
         inner.run(script.root)
     shell.write("".join(inner.output))
@@ -221,7 +281,7 @@ def source(shell: Shell, words: Sequence[Word], node: Any) -> None:
     if len(words) > 1:
         shell.state.arguments = tuple(words[1:])
     try:
-        shell.framed("script", lambda: shell.run(script.root), ("return",), script.root)
+        shell.framed("script", lambda: shell.run(script.root), "return", script.root)
     finally:
         shell.script = outer
         shell.sources.pop()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.target.shell_syntax import named
 from app.target.shell_tests import equal
-from app.target.shell_text import Word, is_known, matches, shown
+from app.target.shell_text import Word, is_known, known_part, matches, shown
 
 if TYPE_CHECKING:
     from app.target.shell_run import Shell
@@ -62,7 +62,11 @@ def _run_arms(shell: Shell, arms: Sequence[tuple[list[Any] | None, list[Any]]], 
     else:
         why = _why(shell, node, shell.script.text(tests[0]) if tests else "")
         shell.record.open(shell.script.place(node), why)
-        shell.either([lambda: shell.run_all(body), lambda: _run_arms(shell, arms[1:], node)], node, why)
+        shell.either(
+            [lambda: shell.run_all(body), lambda: _run_arms(shell, arms[1:], node)],
+            node,
+            why,
+        )
 
 
 def run_case(shell: Shell, node: Any) -> None:
@@ -89,7 +93,14 @@ def _run_items(shell: Shell, subject: Word, items: Sequence[Any], node: Any) -> 
     else:
         why = _why(shell, node, f"case {shown(subject)}")
         shell.record.open(shell.script.place(node), why)
-        shell.either([lambda: shell.run_all(body), lambda: _run_items(shell, subject, items[1:], node)], node, why)
+        shell.either(
+            [
+                lambda: shell.run_all(body),
+                lambda: _run_items(shell, subject, items[1:], node),
+            ],
+            node,
+            why,
+        )
 
 
 def _case_matches(shell: Shell, subject: Word, pattern: Any) -> bool | None:
@@ -155,20 +166,22 @@ def _loop(
     node: Any,
     after: Callable[[], object] | None = None,
 ) -> None:
-    for _ in range(MAX_PASSES):
-        shell.record.step()
-        decided = check()
-        if decided is False:
-            break
-        if decided is None:
-            why = _why(shell, node, "a loop whose end is not known")
-            shell.record.open(shell.script.place(node), why)
-            _maybe(shell, lambda: _pass(shell, once, node), node, why)
-            break
-        if _pass(shell, once, node) == "break":
-            break
-        if after is not None:
-            after()
+    def passes() -> None:
+        for _ in range(MAX_PASSES):
+            shell.record.step()
+            decided = check()
+            if decided is False:
+                break
+            if decided is None:
+                why = _why(shell, node, "a loop whose end is not known")
+                shell.record.open(shell.script.place(node), why)
+                _maybe(shell, lambda: _pass(shell, once, node), node, why)
+                break
+            _pass(shell, once, node)
+            if after is not None:
+                after()
+
+    shell.framed("loop", passes, "break", node)
     shell.status = True
 
 
@@ -182,11 +195,12 @@ def _maybe(shell: Shell, run: Callable[[], object], node: Any, why: str) -> None
 
 
 def _why(shell: Shell, node: Any, text: str) -> str:
-    return f"line {shell.script.place(node).line}: {' '.join(text.split())[:60]}"
+    short = " ".join(shown(text).split())[:60]
+    return f"line {shell.script.place(node).line}: {short}"
 
 
-def _pass(shell: Shell, once: Callable[[], None], node: Any) -> str:
-    return shell.framed("loop", once, ("break", "continue"), node)
+def _pass(shell: Shell, once: Callable[[], None], node: Any) -> None:
+    shell.framed("pass", once, "continue", node)
 
 
 def run_for(shell: Shell, node: Any) -> None:
@@ -196,17 +210,21 @@ def run_for(shell: Shell, node: Any) -> None:
     if not values and " in " not in shell.script.text(node).split("\n", 1)[0]:
         words = list(shell.state.arguments)
     body = node.child_by_field_name("body")
-    for word in words[:MAX_PASSES]:
-        shell.record.step()
-        shell.state.variables[name] = word
 
-        def once() -> None:
-            shell.run_all(body.named_children)
+    def once() -> None:
+        shell.run_all(body.named_children)
 
-        if not is_known(word) and len(words) == 1:
-            _maybe(shell, lambda: _pass(shell, once, node), node, _why(shell, node, f"a loop over {shown(word)}"))
-        elif _pass(shell, once, node) == "break":
-            break
+    def passes() -> None:
+        for word in words[:MAX_PASSES]:
+            shell.record.step()
+            shell.state.variables[name] = word
+            if is_known(word) or known_part(word):
+                _pass(shell, once, node)
+            else:
+                why = _why(shell, node, f"a loop over {shown(word)}")
+                _maybe(shell, lambda: _pass(shell, once, node), node, why)
+
+    shell.framed("loop", passes, "break", node)
     shell.status = True
 
 

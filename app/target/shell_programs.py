@@ -77,7 +77,12 @@ def _sort(arguments: Sequence[str], stdin: str) -> str | None:
         return None
     lines = stdin.splitlines()
     if "n" in flags or "V" in flags:
-        lines.sort(key=lambda line: (float((re.match(r"\s*(-?\d+(?:\.\d+)?)", line) or ["", "0"])[1]), line))
+        lines.sort(
+            key=lambda line: (
+                float((re.match(r"\s*(-?\d+(?:\.\d+)?)", line) or ["", "0"])[1]),
+                line,
+            )
+        )
     else:
         lines.sort()
     if "u" in flags:
@@ -121,11 +126,19 @@ def _tr(arguments: Sequence[str], stdin: str) -> str | None:
 
 
 def _expanded(letters: str) -> str:
-    names = {"[:upper:]": "A-Z", "[:lower:]": "a-z", "[:space:]": " \t\n\r", "[:digit:]": "0-9"}
+    names = {
+        "[:upper:]": "A-Z",
+        "[:lower:]": "a-z",
+        "[:space:]": " \t\n\r",
+        "[:digit:]": "0-9",
+    }
     for name, meaning in names.items():
         letters = letters.replace(name, meaning)
     return re.sub(
-        r"(.)-(.)", lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))), letters, flags=re.DOTALL
+        r"(.)-(.)",
+        lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))),
+        letters,
+        flags=re.DOTALL,
     )
 
 
@@ -147,7 +160,11 @@ def _tail(arguments: Sequence[str], stdin: str) -> str:
 
 
 def _wc(arguments: Sequence[str], stdin: str) -> str | None:
-    counts = {"-l": stdin.count("\n"), "-w": len(stdin.split()), "-c": len(stdin.encode())}
+    counts = {
+        "-l": stdin.count("\n"),
+        "-w": len(stdin.split()),
+        "-c": len(stdin.encode()),
+    }
     return f"{counts[arguments[0]]}\n" if len(arguments) == 1 and arguments[0] in counts else None
 
 

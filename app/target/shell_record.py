@@ -78,6 +78,7 @@ class Evaluated:
 
 MAX_STEPS = 200_000
 MAX_COMMANDS = 5_000
+MAX_AT_PLACE = 64
 MAX_TEXT = 1_000_000
 
 
@@ -95,12 +96,22 @@ class Record:
     files: set[str] = field(default_factory=set)
     undecided: dict[Open, None] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
+    at_place: dict[FileLine, int] = field(default_factory=dict)
     steps: int = 0
 
     def step(self) -> None:
         self.steps += 1
         if self.steps > MAX_STEPS or len(self.commands) > MAX_COMMANDS:
             raise BoundReached
+
+    def command(self, command: Command) -> None:
+        """Records a command; a loop's repetitions at one place only up to MAX_AT_PLACE."""
+        count = self.at_place.get(command.where, 0)
+        self.at_place[command.where] = count + 1
+        if count < MAX_AT_PLACE:
+            self.commands.append(command)
+        elif count == MAX_AT_PLACE:
+            self.open(command.where, f"repeated more than {MAX_AT_PLACE} times")
 
     def open(self, where: FileLine, what: str) -> None:
         if len(self.undecided) < 500:

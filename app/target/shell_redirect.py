@@ -28,7 +28,10 @@ def run_redirected(shell: Shell, node: Any) -> None:
         if text is not None:
             shell.stdin = text
         extra.extend(word for part in redirect.children_by_field_name("argument") for word in shell.words.fields(part))
-    target = next((found for redirect in _files(redirects) if (found := _output(shell, redirect)) is not None), None)
+    target = next(
+        (found for redirect in _files(redirects) if (found := _output(shell, redirect)) is not None),
+        None,
+    )
     pipes = [child for redirect in redirects for child in redirect.named_children if child.type == "pipeline"]
     try:
         shell.extra = tuple(extra)
@@ -41,7 +44,10 @@ def run_redirected(shell: Shell, node: Any) -> None:
     finally:
         shell.stdin = stdin
     for redirect in redirects:
-        operator, right = redirect.child_by_field_name("operator"), redirect.child_by_field_name("right")
+        operator, right = (
+            redirect.child_by_field_name("operator"),
+            redirect.child_by_field_name("right"),
+        )
         if operator is not None and right is not None:
             chained(shell, operator.type, right, node)
 
@@ -68,7 +74,10 @@ def _into_file(shell: Shell, body: Any, target: tuple[str, bool], node: Any) -> 
     if path.startswith("/dev/") or path.isdigit():
         return
     if adding:
-        before = next((file.text for file in reversed(shell.record.written) if file.path == path), "")
+        before = next(
+            (file.text for file in reversed(shell.record.written) if file.path == path),
+            "",
+        )
         text = before + text
     shell.record_written(path, text, node)
 
@@ -84,7 +93,10 @@ def _files(redirects: list[Any]) -> list[Any]:
 def _output(shell: Shell, redirect: Any) -> tuple[str, bool] | None:
     """Path and "append" of an output redirection of standard output."""
     operator = next((child.type for child in redirect.children if not child.is_named), "")
-    descriptor = next((child for child in redirect.named_children if child.type == "file_descriptor"), None)
+    descriptor = next(
+        (child for child in redirect.named_children if child.type == "file_descriptor"),
+        None,
+    )
     if descriptor is not None and shell.script.text(descriptor) != "1":
         return None
     destination = redirect.child_by_field_name("destination")
@@ -128,7 +140,10 @@ def file_text(shell: Shell, path: str) -> str:
 
 def _heredoc(shell: Shell, redirect: Any) -> str:
     start = next(child for child in redirect.named_children if child.type == "heredoc_start")
-    body = next((child for child in redirect.named_children if child.type == "heredoc_body"), None)
+    body = next(
+        (child for child in redirect.named_children if child.type == "heredoc_body"),
+        None,
+    )
     if body is None:
         return ""
     literal = shell.script.text(start)[:1] in ("'", '"', "\\")

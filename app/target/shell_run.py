@@ -12,11 +12,26 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from app.target import shell_assign, shell_builtins, shell_commands, shell_flow, shell_redirect
+from app.target import (
+    shell_assign,
+    shell_builtins,
+    shell_commands,
+    shell_flow,
+    shell_redirect,
+)
 from app.target.shell_record import MAX_TEXT, Command, Record, Written
-from app.target.shell_state import WORKSPACE, Frame, Function, Leave, State, Value, merged
+from app.target.shell_state import (
+    WORKSPACE,
+    Frame,
+    Function,
+    Leave,
+    State,
+    Value,
+    merged,
+)
 from app.target.shell_syntax import Script, named
 from app.target.shell_tests import Tests
 from app.target.shell_text import Word, either, hole, is_known, shown
@@ -31,7 +46,13 @@ class Shell:
     """One shell process. Children (`bash x.sh`) are new shells that share the record and see exports only."""
 
     def __init__(self, tree: Tree, script: Script, state: State, record: Record, depth: int = 0) -> None:
-        self.tree, self.script, self.state, self.record, self.depth = tree, script, state, record, depth
+        self.tree, self.script, self.state, self.record, self.depth = (
+            tree,
+            script,
+            state,
+            record,
+            depth,
+        )
         self.status: bool | None = True
         self.output: list[str] = []
         self.stdin = ""
@@ -97,24 +118,24 @@ class Shell:
     def substitution(self, node: Any) -> str:
         """`$(...)`: the statements run on a copy of the state; only their output comes back."""
         text = self.captured(lambda: self.run_all(node.named_children))
-        redirect = next((child for child in node.named_children if child.type == "file_redirect"), None)
+        redirect = next(
+            (child for child in node.named_children if child.type == "file_redirect"),
+            None,
+        )
         if redirect is not None and not text:
             return hole(shown(self.script.text(node)), "the content of a file")
         return text.rstrip("\n")
 
     def captured(self, run: Callable[[], None]) -> str:
-        """The output of something that runs on a copy of the state."""
-        state, output, status = self.state, self.output, self.status
+        """The output of something that runs on a copy of the state; its status stays."""
+        state, output = self.state, self.output
         self.state, self.output = state.copy(), []
         try:
-            run()
-        except Leave:
-            pass
+            with suppress(Leave):
+                run()
+            return "".join(self.output)
         finally:
-            text = "".join(self.output)
             self.state, self.output = state, output
-            self.status = status if self.status is None else self.status
-        return text
 
     # -- statements ------------------------------------------------------------------------------------------------
 
@@ -143,21 +164,24 @@ class Shell:
         """Walks branches of which any may be taken, and merges what they leave."""
         start, output, certain = self.state, self.output, self.certain
         ends: list[tuple[State, str, bool | None]] = []
-        left: list[str] = []
+        left: list[tuple[str, State, bool | None]] = []
         self.certain = False
         for branch in branches:
             self.state, self.output = start.copy(), []
             try:
                 branch()
             except Leave as leave:
-                left.append(leave.kind)
-                self._note_left(leave.kind, self.state)
-                continue
-            ends.append((self.state, "".join(self.output), self.status))
+                left.append((leave.kind, self.state, self.status))
+            else:
+                ends.append((self.state, "".join(self.output), self.status))
         self.certain, self.output = certain, output
-        if not ends:
-            self.state = start
-            raise Leave(next((kind for kind in left if kind != "exit"), "exit"))
+        chosen = None if ends else next((way for way in left if way[0] != "exit"), ("exit", start, None))
+        for way in left:
+            if way is not chosen:
+                self._note_left(*way)
+        if chosen is not None:
+            _, self.state, self.status = chosen
+            raise Leave(chosen[0])
         where = self.script.place(node)
         self.state, text, self.status = ends[0]
         for state, other, status in ends[1:]:
@@ -166,15 +190,18 @@ class Shell:
             self.status = self.status if self.status == status else None
         self.write(text)
 
-    def _note_left(self, kind: str, state: State) -> None:
-        wanted = ("function", "script") if kind == "return" else ("loop",)
-        if kind == "exit":
-            return
+    def _note_left(self, kind: str, state: State, status: bool | None) -> None:
+        """A branch left early: its state comes back at the end of the frame that it left."""
+        wanted = {
+            "return": ("function", "script"),
+            "break": ("loop",),
+            "continue": ("pass",),
+        }.get(kind, ())
         frame = next((frame for frame in reversed(self.frames) if frame.kind in wanted), None)
         if frame is not None:
-            frame.left.append(state)
+            frame.left.append((state, status))
 
-    def framed(self, kind: str, run: Callable[[], None], leaves: tuple[str, ...], node: Any) -> str:
+    def framed(self, kind: str, run: Callable[[], None], leaves: str, node: Any) -> str:
         """Runs inside a frame; gives how it was left ("" for its end), merged with the states that left it early."""
         frame = Frame(kind)
         self.frames.append(frame)
@@ -182,15 +209,17 @@ class Shell:
         try:
             run()
         except Leave as leave:
-            if leave.kind not in leaves:
-                raise
             how = leave.kind
-            if frame.left and frame.left[-1] is self.state:
-                frame.left.pop()
-        finally:
-            self.frames.pop()
-        for state in frame.left:
+        self.frames.pop()
+        if how not in ("", leaves):
+            if not frame.left:
+                raise Leave(how)
+            # The walked path goes further out, but an undecided branch stayed inside: go on with that one.
+            self._note_left(how, self.state, self.status)
+            (self.state, self.status), how = frame.left.pop(), leaves
+        for state, status in frame.left:
             self.state = merged(self.state, state, "an early way out", self.script.place(node))
+            self.status = self.status if self.status == status else None
         return how
 
     # -- groups, functions, pipelines ------------------------------------------------------------------------------
@@ -220,7 +249,7 @@ class Shell:
         self.depth += 1
         outer, self.saved = self.saved, {}
         try:
-            self.framed("function", lambda: self.run(function.body), ("return",), node)
+            self.framed("function", lambda: self.run(function.body), "return", node)
         finally:
             self.depth -= 1
             self.script = script
@@ -266,7 +295,7 @@ class Shell:
 
     def record_command(self, words: Sequence[Word], env: dict[str, Word], node: Any) -> None:
         command = Command(tuple(words), env, self.script.place(node), self.certain, self.stdin)
-        self.record.commands.append(command)
+        self.record.command(command)
         for word in words:
             for path in _paths_in(word):
                 inside = self.repository_path(path)

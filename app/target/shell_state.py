@@ -20,9 +20,41 @@ Value = Word | tuple[Word, ...] | Mapping[str, Word]
 
 WORKSPACE = "/workspace"
 MACHINE = (
-    *("SLURM", "GITHUB_", "RUNNER_", "HIP_", "ROCR_", "CUDA_VISIBLE", "XDG_", "ENROOT_", "PMI", "OMPI_"),
-    *("HOME", "USER", "PATH", "HOSTNAME", "LOGNAME", "SHELL", "TMPDIR", "PWD", "UID", "EUID", "RANDOM", "SECONDS"),
-    *("MODEL_PATH", "RESULT_DIR", "RESULT_FILENAME", "HF_TOKEN", "HF_HUB_CACHE", "LD_LIBRARY_PATH", "PYTHONPATH"),
+    *(
+        "SLURM",
+        "GITHUB_",
+        "RUNNER_",
+        "HIP_",
+        "ROCR_",
+        "CUDA_VISIBLE",
+        "XDG_",
+        "ENROOT_",
+        "PMI",
+        "OMPI_",
+    ),
+    *(
+        "HOME",
+        "USER",
+        "PATH",
+        "HOSTNAME",
+        "LOGNAME",
+        "SHELL",
+        "TMPDIR",
+        "PWD",
+        "UID",
+        "EUID",
+        "RANDOM",
+        "SECONDS",
+    ),
+    *(
+        "MODEL_PATH",
+        "RESULT_DIR",
+        "RESULT_FILENAME",
+        "HF_TOKEN",
+        "HF_HUB_CACHE",
+        "LD_LIBRARY_PATH",
+        "PYTHONPATH",
+    ),
     *("BASHPID", "PPID", "LINENO", "EPOCH", "HOSTTYPE", "OSTYPE"),
 )
 """Variables, by the start of their name, that the machine sets: their value is not known here."""
@@ -116,12 +148,19 @@ def merged(one: State, other: State, why: str, where: FileLine) -> State:
     }
     cwd = one.cwd if one.cwd == other.cwd else hole("PWD", why)
     arguments = one.arguments if one.arguments == other.arguments else (Word(hole("@", why), where),)
-    return State(variables, one.exported | other.exported, same, cwd, arguments, one.tainted or other.tainted)
+    return State(
+        variables,
+        one.exported | other.exported,
+        same,
+        cwd,
+        arguments,
+        one.tainted or other.tainted,
+    )
 
 
 @dataclass
 class Frame:
-    """A function, script or loop that control may leave; `left` are the states that left it early."""
+    """A function, script or loop that control may leave; `left` are states and statuses that left it early."""
 
     kind: str
-    left: list[State] = field(default_factory=list)
+    left: list[tuple[State, bool | None]] = field(default_factory=list)

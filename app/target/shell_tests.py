@@ -77,7 +77,10 @@ class Tests:
         return None
 
     def _binary(self, node: Any, double: bool) -> bool | None:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right = (
+            node.child_by_field_name("left"),
+            node.child_by_field_name("right"),
+        )
         operator = node.child_by_field_name("operator")
         if left is None or right is None or operator is None:
             return None
@@ -170,5 +173,8 @@ def equal(left: str, right: str) -> bool | None:
         left, right = right, left
     if not is_known(right):
         return None
-    start, end = re.split("[\ue000]", left, maxsplit=1)[0], re.split("[\ue002]", left)[-1]
+    start, end = (
+        re.split("[\ue000]", left, maxsplit=1)[0],
+        re.split("[\ue002]", left)[-1],
+    )
     return None if right.startswith(start) and right.endswith(end) else False

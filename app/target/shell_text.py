@@ -3,21 +3,34 @@
 A part that the evaluator cannot know (a machine's variable, the output of a program) stays in the text as a *hole*
 with the name of what is unknown and why. Everything that touches a hole stays undecided instead of being guessed.
 
-Invariants: pure. Scripts cannot forge holes: their marks are stripped from every script before it is read.
+Invariants: pure. A hole is written in private-use characters only, so that it stays one piece when a text that holds it
+is parsed again (`eval`, `bash -c`). Scripts cannot forge holes: those characters are stripped from every script.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from app.target.source import FileLine
 
 _OPEN, _SPLIT, _CLOSE = "\ue000", "\ue001", "\ue002"
-_HOLE = re.compile(f"{_OPEN}([^{_SPLIT}{_CLOSE}]*)(?:{_SPLIT}([^{_CLOSE}]*))?{_CLOSE}")
+_SHIFT, _LETTERS = 0xE100, 0x700
+_HOLE = re.compile(f"{_OPEN}([^{_SPLIT}{_CLOSE}]*){_SPLIT}([^{_CLOSE}]*){_CLOSE}")
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
 _FORMAT = re.compile(r"%(?P<flags>[-0+ #]*)(?P<width>\d*)(?:\.(?P<precision>\d+))?(?P<kind>[sdiqbfegxXoc%])")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "0": "\0", '"': '"', "'": "'", "e": "\x1b"}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "\\": "\\",
+    "a": "\a",
+    "0": "\0",
+    '"': '"',
+    "'": "'",
+    "e": "\x1b",
+}
 
 
 class Word(str):
@@ -35,12 +48,21 @@ class Word(str):
 def stripped_of_marks(content: bytes) -> bytes:
     """A script without the private characters that mark holes."""
     text = content.decode("utf-8", errors="replace")
-    return re.sub(f"[{_OPEN}{_SPLIT}{_CLOSE}]", "", text).encode()
+    return re.sub(f"[{_OPEN}-{chr(_SHIFT + _LETTERS)}]", "", text).encode()
 
 
+@lru_cache(maxsize=4096)
 def hole(name: str, why: str = "") -> str:
     """A part that is not known: what it is, and why it is not known."""
-    return f"{_OPEN}{name}{_SPLIT}{why}{_CLOSE}"
+    return f"{_OPEN}{_hidden(shown(name))}{_SPLIT}{_hidden(shown(why))}{_CLOSE}"
+
+
+def _hidden(text: str) -> str:
+    return "".join(chr(_SHIFT + ord(letter)) if ord(letter) < _LETTERS else chr(_SHIFT + ord("?")) for letter in text)
+
+
+def _plain(text: str) -> str:
+    return "".join(chr(ord(letter) - _SHIFT) for letter in text)
 
 
 def either(one: str, other: str, name: str, why: str) -> str:
@@ -71,13 +93,15 @@ def is_known(text: str) -> bool:
 
 def reasons(text: str) -> tuple[str, ...]:
     """Why the holes of a text are not known: "NAME: reason", each once."""
-    found = (f"{match[1]}: {match[2]}" if match[2] else match[1] for match in _HOLE.finditer(text))
+    found = (
+        f"{_plain(match[1])}: {_plain(match[2])}" if match[2] else _plain(match[1]) for match in _HOLE.finditer(text)
+    )
     return tuple(dict.fromkeys(found))
 
 
 def shown(text: str) -> str:
     """The text for people: holes as ${NAME}."""
-    return _HOLE.sub(lambda match: "${" + match[1] + "}", text)
+    return _HOLE.sub(lambda match: "${" + _plain(match[1]) + "}", text) if _OPEN in text else text
 
 
 def known_part(text: str) -> str:
@@ -116,7 +140,14 @@ def _class_end(pattern: str, start: int) -> int:
 
 
 def _posix_classes(inner: str) -> str:
-    names = {"space": r"\s", "digit": "0-9", "alpha": "a-zA-Z", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z"}
+    names = {
+        "space": r"\s",
+        "digit": "0-9",
+        "alpha": "a-zA-Z",
+        "alnum": "a-zA-Z0-9",
+        "upper": "A-Z",
+        "lower": "a-z",
+    }
     return re.sub(r"\[:(\w+):\]", lambda match: names.get(match[1], ""), inner)
 
 
@@ -144,13 +175,33 @@ def trimmed(text: str, regex: str, *, front: bool, longest: bool) -> str:
 
 
 def replaced(text: str, regex: str, by: str, *, everywhere: bool, at: str = "") -> str:
-    """`${x/p/r}` and `//`; `at` is "#" or "%" for a match at the front or the end."""
-    if not is_known(text) or not is_known(regex):
-        return hole(shown(text), "replaced by a pattern")
+    """`${x/p/r}` and `//`; `at` is "#" or "%" for a match at the front or the end.
+
+    In a text with holes a literal is replaced everywhere between them, where no match can reach into a hole.
+    """
     if not regex:
         return text
+    if not is_known(text) and is_known(regex) and everywhere and _literal(regex):
+        pieces = list(_pieces(text))
+        if not any(_reaches_out(piece, _unquoted(regex)) for piece in pieces if is_known(piece)):
+            return "".join(piece.replace(_unquoted(regex), by) if is_known(piece) else piece for piece in pieces)
+    if not is_known(text) or not is_known(regex):
+        return hole(shown(text), "replaced by a pattern")
     anchored = {"#": rf"\A(?:{regex})", "%": rf"(?:{regex})\Z"}.get(at, regex)
     return re.sub(anchored, lambda _: by, text, count=0 if everywhere else 1, flags=re.DOTALL)
+
+
+def _unquoted(regex: str) -> str:
+    return re.sub(r"\\(.)", r"\1", regex)
+
+
+def _literal(regex: str) -> bool:
+    return re.escape(_unquoted(regex)) == regex
+
+
+def _reaches_out(piece: str, literal: str) -> bool:
+    """True where a match could begin in the piece and end in the hole after it, or the other way round."""
+    return any(piece.endswith(literal[:n]) or piece.startswith(literal[-n:]) for n in range(1, len(literal)))
 
 
 def quoted(text: str) -> str:

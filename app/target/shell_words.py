@@ -29,7 +29,8 @@ from app.target.shell_text import (
 )
 
 _EXPANSION = re.compile(
-    r"\$\{(?P<indirect>!)?(?P<length>#(?=[\w@*]))?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?P<rest>.*)\}\Z", re.DOTALL
+    r"\$\{(?P<indirect>!)?(?P<length>#(?=[\w@*]))?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?P<rest>.*)\}\Z",
+    re.DOTALL,
 )
 _OPERATOR = re.compile(r":[-=+?]|[-=+?]|##|#|%%|%|//|/#|/%|/|\^\^|\^|,,|,|:|@")
 _PLAIN = re.compile(r"[^$`\"'\\]*\Z")
@@ -70,12 +71,12 @@ class Words:
 
     # -- words ---------------------------------------------------------------------------------------------------
 
-    def fields(self, node: Any) -> list[Word]:
-        """All fields of a word after expansion and splitting."""
-        where = self._host.script.place(node)
+    def fields(self, *nodes: Any) -> list[Word]:
+        """All fields of a word after expansion and splitting; `nodes` stand without a blank between them."""
+        where = self._host.script.place(nodes[0])
         done: list[Word] = []
         current: list[str] | None = None
-        for part in self._parts(node):
+        for part in (part for node in nodes for part in self._parts(node)):
             if part.many is not None and part.quoted:
                 for place, element in enumerate(part.many):
                     if place and current is not None:
@@ -138,7 +139,12 @@ class Words:
             yield Part(unescaped(script.text(node)[2:-1]))
         elif kind == "translated_string":
             yield from self._parts(node.children[-1])
-        elif kind in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):
+        elif kind in (
+            "simple_expansion",
+            "expansion",
+            "command_substitution",
+            "arithmetic_expansion",
+        ):
             yield self._expanded(node, in_quotes=False)
         elif kind == "process_substitution":
             yield Part(hole("a process substitution", "its output is a file"))
@@ -180,18 +186,28 @@ class Words:
         return result + _unescaped_string(script.between(place, body.end_byte), heredoc=True)
 
     def _expanded(self, node: Any, in_quotes: bool) -> Part:
-        kind = node.type
-        script = self._host.script
-        if kind == "simple_expansion":
-            return self._variable(script.text(node)[1:], None, in_quotes)
-        if kind == "command_substitution":
+        """An expansion. The parser counts blanks and line ends in front of one to it: they stay literal in quotes."""
+        text = self._host.script.text(node)
+        start = max(min((at for mark in "$`" if (at := text.find(mark)) >= 0), default=0), 0)
+        part = self._expansion(node, text[start:], in_quotes)
+        front = _unescaped_string(text[:start]) if in_quotes else ""
+        if not front:
+            return part
+        if part.many is not None:
+            return part._replace(text="", many=(Word(front + joined(part.many)),))
+        return part._replace(text=front + part.text)
+
+    def _expansion(self, node: Any, text: str, in_quotes: bool) -> Part:
+        if node.type == "simple_expansion":
+            return self._variable(text[1:], None, in_quotes)
+        if node.type == "command_substitution":
             return Part(self._host.substitution(node), in_quotes)
-        if kind == "arithmetic_expansion":
+        if node.type == "arithmetic_expansion":
             value = self.arithmetic(node)
-            text = hole(shown(script.text(node)), "arithmetic on what is not known") if value is None else str(value)
-            return Part(text, in_quotes)
-        if kind == "expansion":
-            return self._braced(script.text(node), node, in_quotes)
+            why = "arithmetic on what is not known"
+            return Part(hole(shown(text), why) if value is None else str(value), in_quotes)
+        if node.type == "expansion":
+            return self._braced(text, node, in_quotes)
         return Part(self.text(node), in_quotes)
 
     # -- variables -----------------------------------------------------------------------------------------------
@@ -323,12 +339,22 @@ class Words:
             before, _, after = _split_slash(rest)
             regex = self._fragment_pattern(before, node)
             at = operator[1:] if operator in ("/#", "/%") else ""
-            return replaced(text, regex, self.fragment(after, node), everywhere=operator == "//", at=at)
+            return replaced(
+                text,
+                regex,
+                self.fragment(after, node),
+                everywhere=operator == "//",
+                at=at,
+            )
         if operator == ":":
             return self._substring(text, rest, node)
         if not is_known(text):
             return hole(shown(text), "changed by an expansion")
-        changes = {"^^": text.upper(), ",,": text.lower(), "^": text[:1].upper() + text[1:]}
+        changes = {
+            "^^": text.upper(),
+            ",,": text.lower(),
+            "^": text[:1].upper() + text[1:],
+        }
         changes |= {",": text[:1].lower() + text[1:], "@": quoted(text)}
         return changes[operator]
 
@@ -367,7 +393,10 @@ class Words:
         piece = outer.fragment(f"{before}{text}{after}", node)
         self._host.script = piece
         try:
-            command = next((child for child in piece.root.named_children if child.type == "command"), None)
+            command = next(
+                (child for child in piece.root.named_children if child.type == "command"),
+                None,
+            )
             if command is None:
                 return [Word(hole(text, "an expansion that is not understood"))]
             return [field for argument in list(named(command))[1:] for field in self.fields(argument)]
@@ -404,7 +433,12 @@ def _assembled(parts: list[str] | None, where: Any) -> Word:
 
 
 def _unescaped_word(text: str) -> str:
-    return re.sub(r"\\(\n|.)", lambda match: "" if match[1] == "\n" else match[1], text, flags=re.DOTALL)
+    return re.sub(
+        r"\\(\n|.)",
+        lambda match: "" if match[1] == "\n" else match[1],
+        text,
+        flags=re.DOTALL,
+    )
 
 
 def _unescaped_string(text: str, heredoc: bool = False) -> str:
