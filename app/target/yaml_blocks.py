@@ -159,14 +159,18 @@ def _shared(first: bytes, second: bytes) -> int:
 
 
 def _beyond(left: Split, right: Split) -> Split:
-    """Multiset difference by text."""
-    counts = Counter(text for text, _ in right)
+    """Multiset difference by text. Empty lines behind an item do not count, unless a text in it may keep them."""
+    counts = Counter(_trimmed(text) for text, _ in right)
     found = []
     for text, line in left:
-        counts[text] -= 1
-        if counts[text] < 0:
+        counts[_trimmed(text)] -= 1
+        if counts[_trimmed(text)] < 0:
             found.append((text, line))
     return found
+
+
+def _trimmed(text: bytes) -> bytes:
+    return text if b"+\n" in text else text.rstrip(b"\n")
 
 
 def _texts(content: bytes, items: bool, line: int = 1) -> Split:
