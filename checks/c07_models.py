@@ -53,6 +53,9 @@ RULES = {
     "7.own-edit": "An edit of an existing row in the pull request does not count.",
 }
 
+DRAFTS = ("mtp", "eagle3", "dspark", "dflash")
+"""Methods that MODELS.md tells apart; a point whose draft is unknown may use any of them."""
+
 _PASSES = ("7.active", "7.deadline", "7.pending", "7.new-model", "7.arm")
 
 HELP = Help(
@@ -153,7 +156,7 @@ def _judge(case: _Case, models: Models, day: date) -> _Judged:
 
 
 def _status(table: ModelsTable, case: _Case, day: date) -> ModelStatus:
-    """The table's answer; where the draft is unknown, both answers must agree."""
+    """The table's answer; where the draft is unknown, the answers for every draft and for none must agree."""
 
     def ask(drafting: bool, method: str | None) -> ModelStatus:
         return table.status(
@@ -163,8 +166,9 @@ def _status(table: ModelsTable, case: _Case, day: date) -> ModelStatus:
     if case.drafting is not None:
         answer = ask(case.drafting, case.method)
     else:
-        answer, without = ask(True, "mtp"), ask(False, None)
-        if answer.allowed is not without.allowed:
+        answers = [*(ask(True, method) for method in DRAFTS), ask(False, None)]
+        answer = answers[0]
+        if any(other.allowed is not answer.allowed for other in answers):
             reason = f"{case.label}: the effective draft is not known, and MODELS.md tells the arms apart"
             return ModelStatus(None, reason, answer.where)
     if not answer.found:

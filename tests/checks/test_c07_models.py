@@ -206,6 +206,12 @@ def test_an_unknown_draft_decides_nothing_where_the_arms_differ() -> None:
     assert both.status.value == "PASS"
 
 
+def test_an_unknown_draft_may_be_the_one_that_the_row_allows() -> None:
+    """7.arm: the row says DSpark only, the script is not in the tree, the label says mtp."""
+    with pytest.raises(Exception, match="the effective draft is not known"):
+        judged(Sweep.of(KIMI), lambda recipe: Unbound("recipes/x.yaml", "outside", outside_repository=True))
+
+
 def test_an_edit_of_an_existing_row_is_a_finding_of_its_own() -> None:
     """7.own-edit"""
     row = models("Agentic coding with the SGLang DFlash2 draft", "None (retired)", head_only=True).row(7)
