@@ -1,4 +1,8 @@
-"""Purpose: one verdict: which head was signed, collect and judge (injected), publish as comment and check run."""
+"""Purpose: one verdict: collect and judge (injected), publish as check run and comment.
+
+Invariant: the comment comes last. Its marker says that this verdict was given, so after a crash anywhere before it the
+verdict is made and published again, and nothing of it is missing.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +43,8 @@ def verify(action: Verify, context: Context) -> None:
         "signed_at": signed_at(sign_off) if sign_off else None,
         "asked": sorted({*(previous or {}).get("asked", ()), *action.asked}),
     }
-    comment_id = context.comments.upsert(VERDICT, action.sign_off, payload, text.body)
     _publish_check_run(action, text, context)
+    comment_id = context.comments.upsert(VERDICT, action.sign_off, payload, text.body)
     context.journal.verdict(
         {
             "sign_off": action.sign_off,
