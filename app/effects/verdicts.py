@@ -29,9 +29,9 @@ def verify(action: Verify, context: Context) -> None:
     sign_off = _sign_off(action, state)
     shown = context.comments.find(VERDICT, action.sign_off)
     previous = shown.payload if shown else None
-    signed_head = _signed_head(sign_off, previous, context)
+    remembered = _remembered_head(sign_off, previous)
     text = context.verify(
-        VerifyRequest(state, action.head_sha, sign_off, signed_head, action.pin, action.exceptions, previous)
+        VerifyRequest(state, action.head_sha, sign_off, remembered, action.pin, action.exceptions, previous)
     )
     context.comments.refresh()
     payload = {
@@ -39,7 +39,7 @@ def verify(action: Verify, context: Context) -> None:
         "assessed": action.head_sha,
         "verify_key": action.verify_key,
         "reviewed_on": state.review_date,
-        "signed_head": signed_head,
+        "signed_head": text.payload.get("signed_head"),
         "signed_at": signed_at(sign_off) if sign_off else None,
         "asked": sorted({*(previous or {}).get("asked", ()), *action.asked}),
     }
@@ -71,18 +71,11 @@ def signed_at(remark: Remark) -> float:
     return remark.created_at
 
 
-def _signed_head(remark: Remark | None, previous: Mapping[str, Any] | None, context: Context) -> str | None:
-    """The branch head when the sign-off was made, from our marker or from the branch's activity; None if unknown."""
-    if remark is None:
+def _remembered_head(remark: Remark | None, previous: Mapping[str, Any] | None) -> str | None:
+    """The branch head when the sign-off was made, as our marker keeps it; None where it has to be found anew."""
+    if remark is None or not previous or previous.get("signed_at") != signed_at(remark):
         return None
-    at = signed_at(remark)
-    if previous and previous.get("signed_at") == at and previous.get("signed_head"):
-        return str(previous["signed_head"])
-    history = context.state.history
-    if history is None:
-        history = tuple(context.reader.history(context.state.head_repository, context.state.head_ref))
-    before = [change for change in history if change.at < at]
-    return max(before, key=lambda change: change.at).sha if before else None
+    return str(previous["signed_head"]) if previous.get("signed_head") else None
 
 
 def _publish_check_run(action: Verify, text: VerdictText, context: Context) -> None:

@@ -17,8 +17,9 @@ HEADERS = ("PASS", "WARN", "REJECTED")
 class VerifyRequest:
     """One verification of `head_sha`.
 
-    `sign_off` is None for a verdict asked for by hand. `signed_head` is the branch head at the sign-off, None where it
-    could not be established. `previous` is the payload of the last trusted verdict marker of this sign-off.
+    `sign_off` is None for a verdict asked for by hand. `signed_head` is the branch head at the sign-off as the last
+    verdict established it, None where it has to be found anew. `previous` is the payload of the last trusted verdict
+    marker of this sign-off.
     """
 
     state: PullState
@@ -35,8 +36,8 @@ class VerdictText:
     """One verdict as text.
 
     `body` is the visible comment, without marker, its last line "Assessed commit: ...". `payload` goes into the marker
-    (bundle digest, row statuses, `recheck_on`). `full_text` is everything, for the check run, with `annotations` on
-    changed lines.
+    (bundle digest, row statuses, `signed_head`, `recheck_on`). `full_text` is everything, for the check run, with
+    `annotations` on changed lines.
     """
 
     header: str

@@ -34,6 +34,7 @@ class Assessment:
     comment: str
     full_text: str
     annotations: tuple[Annotation, ...]
+    signed_head: str | None
     recheck_on: str | None
 
     def payload(self) -> dict[str, Any]:
@@ -43,6 +44,7 @@ class Assessment:
             "header": self.verdict.header,
             "bundle_digest": self.verdict.bundle_digest,
             "policy_digest": self.verdict.policy_digest,
+            "signed_head": self.signed_head,
             "recheck_on": self.recheck_on,
         }
 
@@ -81,12 +83,14 @@ def assess(
     verdict = engine.judge(bundle, policy_source=policy_source)
     policy = Policy.model_validate(dict(bundle.policy))
     facts = engine.facts_of(bundle, policy, date.fromisoformat(bundle.review_date))
-    signed = facts.get(SignOff)
-    signer = signed.signed.login if signed is not None else ""
+    found = facts.get(SignOff)
+    signed = found.signed if found is not None else None
+    signer = signed.login if signed is not None else ""
+    signed_head = signed.signed_head if signed is not None else None
     changed = changes.changed_line(verdict, previous)
     comment = render.markdown(verdict, signer=signer, escalate_to=policy.escalation.core_maintainers, changed=changed)
     notes = annotate(verdict, facts)
-    return Assessment(verdict, bundle, comment, render.text(verdict), notes, _recheck_on(facts))
+    return Assessment(verdict, bundle, comment, render.text(verdict), notes, signed_head, _recheck_on(facts))
 
 
 def _recheck_on(facts: Facts) -> str | None:
