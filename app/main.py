@@ -97,7 +97,7 @@ def build_service(settings: Settings, rooms: Rooms, *, clock: Callable[[], float
     meters = PrometheusMeters()
     reconciler = Reconciler(
         access=rooms.access,
-        records=StoreRecords(database, clock=clock, meters=meters),
+        records=StoreRecords(database, clock=clock, meters=meters, visible=settings.visible_seconds),
         markers=Markers(settings.marker_key.get_secret_value().encode()),
         verify=rooms.verify,
         plan=rooms.plan,

@@ -56,6 +56,6 @@ def record(state: PullState) -> dict[str, dict[str, object]]:
     """The command record of the status comment: key -> {"state": "started" | "done", ...}."""
     status = state.own_comment(STATUS)
     kept = status.payload.get("commands") if status else None
-    if not isinstance(kept, Mapping):
-        return {}
-    return {str(key): dict(value) for key, value in kept.items() if isinstance(value, Mapping)}
+    shown = kept if isinstance(kept, Mapping) else {}
+    just_done: dict[str, dict[str, object]] = {key: {"state": "done"} for key in sorted(state.done_commands)}
+    return just_done | {str(key): dict(value) for key, value in shown.items() if isinstance(value, Mapping)}

@@ -191,7 +191,8 @@ class PullState:
     """Everything that a decision may read. `bot` is our own identity on this repository.
 
     `tampered` are comments of ours that somebody edited: written over, never believed. `refresh` asks for fresh
-    verdicts because outside sources may have changed behind them.
+    verdicts because outside sources may have changed behind them. `unseen`: comments of ours count that GitHub does
+    not list yet. `done_commands` are the keys of one-shot commands that were just done.
     """
 
     ref: PullRef
@@ -229,6 +230,8 @@ class PullState:
     measurements: Mapping[str, Measurement] = field(default_factory=dict)
     history: tuple[HeadChange, ...] | None = None
     refresh: bool = False
+    unseen: bool = False
+    done_commands: frozenset[str] = frozenset()
     trusted_digest: str = ""
     policy_digest: str = ""
     review_date: str = ""

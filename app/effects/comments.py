@@ -79,11 +79,13 @@ class CommentEffects:
         created = self._once.create(
             self._ledger_key(kind, key),
             find=lambda: None,
-            create=lambda: str(self._writer.create_comment(self._ref, body)),
+            # The body stays beside the id, so that the comment can be read back before GitHub shows it.
+            create=lambda: f"{self._writer.create_comment(self._ref, body)}\n{body}",
         )
-        if created.known_only:
-            return self._edit(kind, key, int(created.result), body)
-        return int(created.result)
+        comment_id, _, known = created.result.partition("\n")
+        if created.known_only and known != body:
+            return self._edit(kind, key, int(comment_id), body)
+        return int(comment_id)
 
     def _edit(self, kind: str, key: str, comment_id: int, body: str) -> int:
         try:

@@ -18,10 +18,11 @@ from app.effects.ports import Entry, Ledger, NotYetVisible
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """`known_only` means that the ledger names the result, but GitHub does not show it yet."""
+    """`known_only`: the ledger names the result, but GitHub does not show it yet. `is_new`: it was made just now."""
 
     result: str
     known_only: bool = False
+    is_new: bool = False
 
 
 class Once:
@@ -47,7 +48,7 @@ class Once:
         if result is None:
             raise NotYetVisible(f"{key} was accepted by GitHub without an id")
         self._ledger.done(key, result, now=self._clock())
-        return Created(result)
+        return Created(result, is_new=True)
 
     def forget(self, key: str) -> None:
         self._ledger.forget(key)
@@ -74,6 +75,13 @@ class MemoryLedger:
 
     def forget(self, key: str) -> None:
         self.entries.pop(key, None)
+
+    def recent(self, prefix: str, *, since: float) -> list[tuple[str, str]]:
+        return [
+            (key, entry.result or "")
+            for key, entry in self.entries.items()
+            if key.startswith(prefix) and entry.state == "done" and entry.changed_at > since
+        ]
 
 
 @dataclass(frozen=True, slots=True)

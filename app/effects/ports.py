@@ -146,6 +146,9 @@ class Ledger(Protocol):
 
     def forget(self, key: str) -> None: ...
 
+    def recent(self, prefix: str, *, since: float) -> Sequence[tuple[str, str]]:
+        """Key and result of everything done under a prefix since then."""
+
 
 class Entry(Protocol):
     @property

@@ -40,6 +40,8 @@ def dispatch(action: DispatchSweep, context: Context) -> None:
         return None if run_id is None else str(run_id)
 
     created = context.once.create(f"{state.ref}:sweep:{action.sweep_key}", find=find, create=create)
+    if not created.is_new:
+        return
     detail = {"run": created.result, "commit": action.head_sha, "label": action.label, "key": action.sweep_key}
     context.journal.audit(_labelled_by(context, action.label), "dispatch", detail)
 

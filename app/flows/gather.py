@@ -22,6 +22,7 @@ from app.decide.state import (
     Permission,
     PullRef,
     PullState,
+    Remark,
     Run,
 )
 from app.effects.markers import Markers
@@ -63,13 +64,15 @@ class PermissionCache:
 class Extras:
     """What is known of a pull request beside GitHub's state.
 
-    Signed label deliveries, staging callbacks, and whether the half-hourly look at outside sources asks for a fresh
-    verdict.
+    Signed label deliveries, staging callbacks, whether the half-hourly look at outside sources asks for a fresh
+    verdict, and what we did just now and GitHub may not show yet: comments (id and body) and one-shot commands.
     """
 
     approvals: tuple[LabelApproval, ...] = ()
     callbacks: tuple[Callback, ...] = ()
     refresh: bool = False
+    recent: tuple[tuple[int, str], ...] = ()
+    done_commands: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -96,10 +99,13 @@ class Gatherer:
     def _read(self, ref: PullRef, policy: Policy, extras: Extras, review_date: str) -> PullState:
         state = self.reader.pull(ref)
         runs = self.reader.runs(ref, head_branch=state.head_ref, head_sha=state.head_sha)
+        unseen = self._unseen(state, extras)
         return replace(
             state,
+            unseen=bool(unseen),
+            done_commands=extras.done_commands,
             runs=tuple(self._with_memos(ref, run) for run in runs),
-            own=self.markers.own(ref, state.remarks, state.bot),
+            own=(*self.markers.own(ref, state.remarks, state.bot), *self.markers.own(ref, unseen, state.bot)),
             tampered=self.markers.tampered(ref, state.remarks, state.bot),
             approvals=extras.approvals,
             callbacks=extras.callbacks,
@@ -107,6 +113,15 @@ class Gatherer:
             policy_digest=policy.digest,
             review_date=review_date,
             merge_base=state.merge_base or self._merge_base(state),
+        )
+
+    def _unseen(self, state: PullState, extras: Extras) -> tuple[Remark, ...]:
+        """Our own new comments that GitHub does not list yet; without them a verdict would be made twice."""
+        listed = {remark.id for remark in state.remarks}
+        return tuple(
+            Remark("issue_comment", number, state.bot, body, self.clock())
+            for number, body in extras.recent
+            if number not in listed
         )
 
     def _merge_base(self, state: PullState) -> str:

@@ -28,6 +28,9 @@ from app.flows.ports import Access, Clock, Memos, Meters, SameMeasurement
 
 LOG = structlog.get_logger("sweepgate.reconcile")
 
+# Seconds until the next look where GitHub had not made up its mind or did not show everything yet.
+LOOK_AGAIN = 5.0
+
 
 class Records(Protocol):
     """What the store gives a reconcile (Actions mode gives a small one in memory)."""
@@ -117,7 +120,7 @@ class Reconciler:
             raise refused
         lines = tuple({"code": line.code, **line.values} for line in decision.lines)
         LOG.info("reconciled", pull=str(state.ref), head=state.head_sha, actions=done)
-        return Outcome(tuple(done), lines, 5.0 if decision.retry else None)
+        return Outcome(tuple(done), lines, LOOK_AGAIN if decision.retry or state.unseen else None)
 
     def _measure(self, action: Action, received_at: float | None) -> None:
         self.meters.count("actions", {"action": type(action).__name__})

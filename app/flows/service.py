@@ -25,7 +25,7 @@ from app.store import inbox, pulls
 from app.store.database import Database
 from app.store.inbox import InboxRow, InboxWriter, Reading
 from app.store.pulls import Due
-from app.store.records import Memos
+from app.store.records import Ledger, Memos
 
 LOG = structlog.get_logger("sweepgate.service")
 
@@ -208,6 +208,7 @@ class Service:
         """Forget deliveries and workflows that are done for long."""
         seconds = self._settings.keep_days * 86_400
         inbox.prune(self.database, older_than=seconds)
+        Ledger(self.database).prune(before=self._clock() - seconds)
         if self.runtime is not None:
             self.runtime.prune(older_than=seconds)
 

@@ -18,7 +18,8 @@ from app.store.records import Ledger, Memos
 class StoreRecords:
     """The store as a reconcile sees it (app.flows.reconcile.Records)."""
 
-    def __init__(self, database: Database, *, clock: Clock, meters: Meters) -> None:
+    def __init__(self, database: Database, *, clock: Clock, meters: Meters, visible: float) -> None:
+        self._visible = visible
         self._database = database
         self._clock = clock
         self._meters = meters
@@ -38,7 +39,17 @@ class StoreRecords:
             ),
             tuple(Callback(row["kind"], row["payload"], row["at"]) for row in messages),
             self._refresh(ref),
+            self._recent(ref),
+            frozenset(key.rpartition(":")[2] for key, _ in self._done(f"{ref}:retry:")),
         )
+
+    def _done(self, prefix: str) -> list[tuple[str, str]]:
+        return self.ledger.recent(prefix, since=self._clock() - self._visible)
+
+    def _recent(self, ref: PullRef) -> tuple[tuple[int, str], ...]:
+        """Comments that we made within the time that GitHub may take to show them."""
+        made = [result.partition("\n") for _, result in self._done(f"{ref}:comment:")]
+        return tuple((int(number), body) for number, _, body in made if body)
 
     def _refresh(self, ref: PullRef) -> bool:
         """A round asked for fresh verdicts after the newest one was published."""

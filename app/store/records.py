@@ -49,6 +49,22 @@ class Ledger:
         with self._database.write("effects.forget") as connection:
             connection.execute(delete(EFFECTS).where(EFFECTS.c.key == key))
 
+    def recent(self, prefix: str, *, since: float) -> list[tuple[str, str]]:
+        """Key and result of everything that was done under a prefix since then, oldest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                select(EFFECTS.c.key, EFFECTS.c.result)
+                .where(EFFECTS.c.key >= prefix, EFFECTS.c.key < prefix + "\U0010ffff")
+                .where(EFFECTS.c.state == "done", EFFECTS.c.changed_at > since)
+                .order_by(EFFECTS.c.changed_at)
+            )
+            return [(str(row.key), str(row.result)) for row in rows]
+
+    def prune(self, *, before: float) -> int:
+        """Forget what is old: the ledger matters only while GitHub may not show something yet."""
+        with self._database.write("effects.forget") as connection:
+            return connection.execute(delete(EFFECTS).where(EFFECTS.c.changed_at < before)).rowcount
+
     def _put(self, commit: str, row: dict[str, Any]) -> None:
         with self._database.write(commit) as connection:
             connection.execute(upsert(self._database, EFFECTS, row, ["key"]))
