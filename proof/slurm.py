@@ -68,8 +68,17 @@ def install() -> None:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         raise SlurmMissing("Slurm is not installed. Run as root: apt-get install slurm-wlm munge")
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", "slurm-wlm", "munge"]):
-        done = subprocess.run(["apt-get", *command], env=quiet, capture_output=True, text=True, check=False)
+    for command in (
+        ["update", "-qq"],
+        ["install", "-y", "-qq", "--no-install-recommends", "slurm-wlm", "munge"],
+    ):
+        done = subprocess.run(
+            ["apt-get", *command],
+            env=quiet,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             raise SlurmMissing(f"apt-get {' '.join(command)} failed: {done.stderr.strip()[-400:]}")
     if left := missing_programs():
@@ -90,12 +99,20 @@ class Cluster:
     daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def environment(self) -> dict[str, str]:
-        return {"SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+        return {
+            "SLURM_CONF": str(self.folder / "slurm.conf"),
+            "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
+        }
 
     def run(self, *command: str) -> str:
         """Standard output of a Slurm client, stripped."""
         done = subprocess.run(
-            command, env={**os.environ, **self.environment()}, capture_output=True, text=True, check=True, timeout=30
+            command,
+            env={**os.environ, **self.environment()},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
         )
         return done.stdout.strip()
 
@@ -139,12 +156,23 @@ class Cluster:
         }
         paths = [f"--{option}={folder / name}" for option, name in options.items()]
         user = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"]
-        return [*user, "munged", "--foreground", "--force", *paths, f"--seed-file={folder / 'munged.seed'}"]
+        return [
+            *user,
+            "munged",
+            "--foreground",
+            "--force",
+            *paths,
+            f"--seed-file={folder / 'munged.seed'}",
+        ]
 
     def _spawn(self, name: str, *command: str) -> None:
         with (self.folder / f"{name}.out").open("wb") as output:
             process = subprocess.Popen(
-                command, env={**os.environ, **self.environment()}, stdout=output, stderr=output, start_new_session=True
+                command,
+                env={**os.environ, **self.environment()},
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
             )
         self.daemons.append(process)
 

@@ -8,6 +8,7 @@ job. Every step waits for what it says; nothing is assumed.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -32,7 +33,6 @@ from proof.target_repository import RECIPE, Target, more_points
 
 BOT = "sweepgate[bot]"
 POINTS = (2, 3, 4, 6)
-FAILING = 3
 LABEL = "full-sweep-fail-fast"
 LONGEST_RUN = 600.0
 SIGN_OFF = """As a PR reviewer and CODEOWNER, I have reviewed this and have:
@@ -74,8 +74,8 @@ def must(true: object, expected: str, found: object = "") -> None:
 def tell(target: Target, runner: Runner, cluster: Cluster, told: Transcript) -> None:
     """The whole story. Raises Broken or TooLate at the first step that does not hold."""
     pull = open_pull_request(target, told)
-    run = sweep_with_a_failure(pull, cluster, told)
-    explain_failure(pull, run, runner, told)
+    run, failing = sweep_with_a_failure(pull, cluster, told)
+    explain_failure(pull, run, failing, runner, told)
     retry(pull, run, runner, told)
     measured(run, runner, told)
     verdict(pull, run, told)
@@ -92,16 +92,20 @@ def open_pull_request(target: Target, told: Transcript) -> PullRequest:
     return pull
 
 
-def sweep_with_a_failure(pull: PullRequest, cluster: Cluster, told: Transcript) -> Run:
-    """Label, dispatch, and a node that goes down under the point with concurrency 3."""
+def sweep_with_a_failure(pull: PullRequest, cluster: Cluster, told: Transcript) -> tuple[Run, int]:
+    """Label, dispatch, and a node that goes down under the second point of the agentic family."""
     pull.apply_label("maintainer", LABEL)
     told.say(f"a maintainer applies {LABEL}")
     run = wait_for(lambda: newest(pull), "the service to dispatch the sweep", 60)
     told.say(f"the service dispatches run {run.id}: {run.title} (actor {run.actor})")
-    wait_for(lambda: working_on(run, FAILING) and running(cluster), f"the job of c{FAILING} to run", LONGEST_RUN)
+    failing = wait_for(
+        lambda: second_point(run, cluster),
+        "the second point of the family to run",
+        LONGEST_RUN,
+    )
     node = cluster.run("sinfo", "--noheader", "--format=%n")
     cluster.run("scontrol", "update", f"nodename={node}", "state=down", "reason=proof")
-    told.say(f"while c{FAILING} runs, node {node} goes down")
+    told.say(f"while c{failing} runs, node {node} goes down")
     wait_for(lambda: not cluster.jobs(), "Slurm to give the job up", 60)
     cluster.run("scontrol", "update", f"nodename={node}", "state=resume")
     wait_for(lambda: run.status == "completed", "the run to end", LONGEST_RUN)
@@ -109,19 +113,24 @@ def sweep_with_a_failure(pull: PullRequest, cluster: Cluster, told: Transcript) 
     told.block("\n".join(f"{job.conclusion or 'in progress':10} {job.name}" for job in run.latest_jobs(1)))
     must(run.conclusion == "failure", "the run failed", run.conclusion)
     names_are_table_c(run)
-    return run
+    return run, failing
 
 
 def newest(pull: PullRequest) -> Run | None:
     return pull.repo.runs[-1] if pull.repo.runs else None
 
 
-def working_on(run: Run, concurrency: int) -> bool:
-    return any(job.conclusion is None and f" c{concurrency}" in job.name for job in run.latest_jobs())
-
-
-def running(cluster: Cluster) -> bool:
-    return any(line.endswith(" RUNNING") for line in cluster.jobs())
+def second_point(run: Run, cluster: Cluster) -> int | None:
+    """The concurrency of the point that Slurm runs now, once one point of the agentic family has passed."""
+    passed = [job for job in run.latest_jobs() if job.conclusion == "success" and job.name.startswith("agentic / ")]
+    live = [line.split() for line in cluster.jobs()]
+    if not passed or not live or live[0][-1] != "RUNNING":
+        return None
+    shown = cluster.run("scontrol", "show", "job", live[0][0], "--oneliner")
+    script = re.search(r"Command=(\S+)", shown)
+    text = Path(script.group(1)).read_text() if script else ""
+    found = re.search(r"^export CONC=(\d+)$", text, re.MULTILINE)
+    return int(found.group(1)) if found and "export EVAL_ONLY=false" in text else None
 
 
 def names_are_table_c(run: Run) -> None:
@@ -135,35 +144,34 @@ def names_are_table_c(run: Run) -> None:
     must(not strange, "names of table C", strange)
 
 
-def explain_failure(pull: PullRequest, run: Run, runner: Runner, told: Transcript) -> None:
+def explain_failure(pull: PullRequest, run: Run, failing: int, runner: Runner, told: Transcript) -> None:
     folder = runner.workspace.artifacts / str(run.id)
-    found = report(jobs_of_folder(folder), read_shipped_rules(RULES), 1)
-    failed = found["failed"]
-    must(len(failed) == 1 and f"conc{FAILING}_" in failed[0]["job"], f"exactly c{FAILING} failed", failed)
-    told.say(f"why: layer {failed[0]['layer']}, rule {failed[0]['rule']}: {failed[0]['quoted']}")
+    failed = report(jobs_of_folder(folder), read_shipped_rules(RULES), 1)["failed"]
+    must(
+        len(failed) == 1 and f"conc{failing}_" in failed[0]["job"],
+        f"exactly c{failing} failed",
+        failed,
+    )
+    told.say(f"sweepgate why: layer {failed[0]['layer']}, rule {failed[0]['rule']}: {failed[0]['quoted']}")
     told.block(failed[0]["remedy"])
     cut = [job.name for job in run.latest_jobs(1) if job.conclusion == "cancelled"]
-    later = [number for number in POINTS if number > FAILING]
-    measured_later = [
-        number for number in later if (folder / "job_events").exists() and f'"conc": [{number}]' in events(folder)
-    ]
-    must(not measured_later, "fail-fast: no later point of the family was measured", measured_later)
-    told.say(f"fail-fast: of the later points {later} none was measured ({len(cut)} jobs cancelled)")
+    must(
+        len(cut) == len(POINTS) - 2,
+        "fail-fast cancelled the points that had not started",
+        cut,
+    )
+    told.say(f"fail-fast: {len(cut)} points that had not started were cancelled, the eval family went on")
     comment = said(pull, "ended with")
     told.say("the results comment says it:")
     told.block(comment)
-    must("job-vanished" in comment or failed[0]["remedy"] in comment, "the comment explains the failure", comment)
-
-
-def events(folder: Path) -> str:
-    return (folder / "job_events" / "events.jsonl").read_text()
+    must(failed[0]["remedy"] in comment, "the comment names the remedy", comment)
 
 
 def said(pull: PullRequest, part: str) -> str:
     """The bot's comment with these words, once it is there."""
 
     def find() -> str | None:
-        bodies = [one.body for one in pull.comment_list("issue_comment") if one.author == BOT and part in one.body]
+        bodies = [one.body for one in pull.comment_list("issue") if one.author == BOT and part in one.body]
         return bodies[-1] if bodies else None
 
     return wait_for(find, f"a comment with {part!r}", 60)
@@ -173,13 +181,21 @@ def retry(pull: PullRequest, run: Run, runner: Runner, told: Transcript) -> None
     pull.comment("maintainer", "/retry-failed")
     told.say("the maintainer comments /retry-failed")
     wait_for(lambda: run.attempt == 2, "the second attempt", 60)
-    wait_for(lambda: (run.id, 2) in runner.done and run.status == "completed", "the second attempt to end", LONGEST_RUN)
+    wait_for(
+        lambda: (run.id, 2) in runner.done and run.status == "completed",
+        "the second attempt to end",
+        LONGEST_RUN,
+    )
     told.say(f"attempt 2 ended with {run.conclusion}")
     told.block("\n".join(f"{job.conclusion or 'in progress':10} {job.name}" for job in run.latest_jobs(2)))
     must(run.conclusion == "success", "the second attempt passes", run.conclusion)
     again = [text for text in log_lines(runner, run, 2) if "submitted job" in text]
     kept = [text for text in log_lines(runner, run, 2) if "already finished" in text]
-    must(len(again) == len(POINTS) - POINTS.index(FAILING), "only unfinished rows were submitted again", again)
+    must(
+        len(again) == len(POINTS) - 1,
+        "only unfinished rows were submitted again",
+        again,
+    )
     told.say(f"{len(again)} rows were submitted again, {len(kept)} were kept from attempt 1")
 
 
@@ -190,12 +206,20 @@ def log_lines(runner: Runner, run: Run, attempt: int) -> Iterable[str]:
 def measured(run: Run, runner: Runner, told: Transcript) -> None:
     folder = runner.workspace.artifacts / str(run.id)
     checked = check_artifacts(read_artifacts(folder))
-    must(checked.accepted, "the artifacts pass the reuse validation", [str(item) for item in checked.problems])
+    must(
+        checked.accepted,
+        "the artifacts pass the reuse validation",
+        [str(item) for item in checked.problems],
+    )
     told.say(f"artifacts pass the reuse validation: {dict(checked.counts)}")
     told.say("measured on this machine:")
     told.block(summary(folder))
     curve = p90(rows_of(folder, BENCHMARKS))
-    must(curve.measured_points == len(POINTS) + 1, "five measured points", curve.measured_points)
+    must(
+        curve.measured_points == len(POINTS) + 1,
+        "five measured points",
+        curve.measured_points,
+    )
 
 
 def p90(rows: list[Mapping[str, Any]]) -> Any:
@@ -213,7 +237,11 @@ def verdict(pull: PullRequest, run: Run, told: Transcript) -> None:
     artifacts = [artifact for artifact in run.artifacts if artifact.name == BENCHMARKS[0]]
     must(artifacts, "the run has results_bmk", [one.name for one in run.artifacts])
     row = next((line for line in body.splitlines() if "Check 14" in line), "")
-    must(f"/{len(POINTS) + 1}" in row or f"{len(POINTS) + 1} measured" in row, "check 14 counts the five points", row)
+    must(
+        f"/{len(POINTS) + 1}" in row or f"{len(POINTS) + 1} measured" in row,
+        "check 14 counts the five points",
+        row,
+    )
 
 
 def gated_push(pull: PullRequest, target: Target, run: Run, told: Transcript) -> None:
@@ -222,16 +250,24 @@ def gated_push(pull: PullRequest, target: Target, run: Run, told: Transcript) ->
     told.say(f"the maintainer comments /use {run.id}")
     before = len(target.remote.runs)
     text = target.text(RECIPE)
-    sha = target.commit("more-points", {RECIPE: text + "# a comment changes no measurement\n"}, "Say why")
+    sha = target.commit(
+        "more-points",
+        {RECIPE: text + "# a comment changes no measurement\n"},
+        "Say why",
+    )
     told.say(f"the author pushes {sha[:12]}: a comment in the recipe")
     body = wait_for(lambda: assessed(pull, sha), "a verdict of the new head", 120)
-    must(len(target.remote.runs) == before, "no run starts under /use", len(target.remote.runs))
+    must(
+        len(target.remote.runs) == before,
+        "no run starts under /use",
+        len(target.remote.runs),
+    )
     told.say("no run was started; the verdict now speaks of the new head:")
     told.block("\n".join(line for line in body.splitlines() if "Changed since" in line or "Assessed" in line))
 
 
 def assessed(pull: PullRequest, sha: str) -> str | None:
-    bodies = [one.body for one in pull.comment_list("issue_comment") if one.author == BOT]
+    bodies = [one.body for one in pull.comment_list("issue") if one.author == BOT]
     return next((body for body in bodies if f"Assessed commit: `{sha}`" in body), None)
 
 

@@ -23,11 +23,23 @@ RECIPE = "inferencex-e2e/benchmarks/single_node/srt-slurm-recipes/gemma3/llamacp
 CHANGELOG = "inferencex-e2e/perf-changelog.yaml"
 RUNNERS = "inferencex-e2e/configs/runners.yaml"
 KEY = "gemma3-q4-cpu-llamacpp-agentic"
-IDENTITY = ("-c", "user.name=author", "-c", "user.email=author@example.invalid", "-c", "commit.gpgsign=false")
+IDENTITY = (
+    "-c",
+    "user.name=author",
+    "-c",
+    "user.email=author@example.invalid",
+    "-c",
+    "commit.gpgsign=false",
+)
 
 
 def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *IDENTITY, "-C", str(folder), *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", *IDENTITY, "-C", str(folder), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.strip()
 
 
@@ -54,10 +66,21 @@ class Target:
     def text(self, path: str) -> str:
         return (self.work / path).read_text()
 
-    def commit(self, branch: str, changes: Mapping[str, str], message: str, author: str = "author") -> str:
+    def commit(
+        self,
+        branch: str,
+        changes: Mapping[str, str],
+        message: str,
+        author: str = "author",
+    ) -> str:
         """Commit on a branch (made from main where new), push to the mirror and to the stand-in. The commit's id."""
         known = branch in git(self.work, "branch", "--format=%(refname:short)").split()
-        git(self.work, "checkout", "--quiet", *([branch] if known else ["-b", branch, "main"]))
+        git(
+            self.work,
+            "checkout",
+            "--quiet",
+            *([branch] if known else ["-b", branch, "main"]),
+        )
         for path, text in changes.items():
             (self.work / path).parent.mkdir(parents=True, exist_ok=True)
             (self.work / path).write_text(text)
@@ -71,7 +94,18 @@ class Target:
     def clone(self, folder: Path) -> Path:
         """A fresh checkout of the default branch, where act finds the workflows."""
         shutil.rmtree(folder, ignore_errors=True)
-        subprocess.run(["git", "clone", "--quiet", "--branch", "main", str(self.bare), str(folder)], check=True)
+        subprocess.run(
+            [
+                "git",
+                "clone",
+                "--quiet",
+                "--branch",
+                "main",
+                str(self.bare),
+                str(folder),
+            ],
+            check=True,
+        )
         return folder
 
 

@@ -6,7 +6,14 @@ import sys
 from pathlib import Path
 
 SECONDS = 1e-3
-QUANTILES = {"mean": "avg", "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "std": "std"}
+QUANTILES = {
+    "mean": "avg",
+    "p50": "p50",
+    "p75": "p75",
+    "p90": "p90",
+    "p95": "p95",
+    "std": "std",
+}
 
 
 def seconds(metric):
