@@ -199,7 +199,10 @@ class ArchitecturePolicy(PolicyPart):
 
 
 class PatchPolicy(PolicyPart):
-    """Check 10: roots inside an image that belong to engine and transport, and packages that are those."""
+    """Check 10: roots inside an image that belong to engine and transport, and packages that are those.
+
+    `allowed_packages` look like engine packages and are none: routers, cache backends that the master config names.
+    """
 
     roots: tuple[str, ...] = (
         "*/site-packages/*",
@@ -234,10 +237,11 @@ class PatchPolicy(PolicyPart):
         "torch",
         "triton",
         "aiter*",
-        "atom*",
-        "lmcache*",
         "amd-aiter*",
+        "atom",
+        "rocm-atom*",
     )
+    allowed_packages: tuple[str, ...] = ("vllm-router*", "sglang-router*", "lmcache*")
     harness_mounts: tuple[str, ...] = (
         "/infmax-workspace*",
         "/workspace*",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from app.facts.base import Facts
 from app.facts.effective import engine_of, image_of
 from app.facts.outside import UpstreamRecipe, UpstreamRecipes
-from app.facts.repository import GoldenCurves
+from app.facts.repository import GoldenCurves, HeadTree
 from app.facts.sign_off import SignOff
 from app.facts.sweep import JobLogs
 from app.planner.points import Point
@@ -111,7 +111,7 @@ class _Ledger:
     number=3,
     name="Upstream recipe",
     applies=applies,
-    needs=(Required(SignOff), Required(UpstreamRecipes), Optional(JobLogs), Optional(GoldenCurves)),
+    needs=(Required(SignOff), Required(UpstreamRecipes), Optional(JobLogs), Optional(GoldenCurves), Optional(HeadTree)),
     may=(PASS, FAIL, NA),
     help=HELP,
 )
@@ -241,7 +241,7 @@ def _judge_key(ledger: _Ledger, facts: Facts, key: AffectedKey, points: list[Poi
     matched: dict[str, list[Point]] = {}
     used_logs = 0
     for point in points:
-        recipe = recipe_of(point)
+        recipe = recipe_of(point, facts.get(HeadTree))
         log = one_log(point, () if logs is None else logs.all)
         used_logs += log is not None
         image = image_of(point, "" if key.head is None else key.head.image)

@@ -100,6 +100,7 @@ def no_architecture_hacks(facts: Facts, scope: Scope) -> CheckResult:
     found = PointFindings()
     missing: list[Unverified] = []
     seen = 0
+    sources: dict[str, None] = {}
     for point in scope.points:
         ledger = _Ledger(facts.policy.architecture, _config(facts, point), found)
         log = one_log(point, known)
@@ -107,6 +108,7 @@ def no_architecture_hacks(facts: Facts, scope: Scope) -> CheckResult:
         try:
             for launch in launches_of(point, facts):
                 _judge(ledger, point, launch, log)
+                sources[launch.source] = None
         except CannotVerify as cannot:
             ledger.missing.extend(cannot.missing)
         missing += ledger.missing
@@ -116,7 +118,7 @@ def no_architecture_hacks(facts: Facts, scope: Scope) -> CheckResult:
     if missing:
         raise CannotVerify(dict.fromkeys(missing))
     count = len(scope.points)
-    source = "recipe and job log" if seen == count else "recipe"
+    source = listed([*sources, "job log"] if seen == count else list(sources))
     points = f"all {count} points" if count > 1 else scope.points[0].label
     return passed(f"no setting overrides the model's configuration ({source} of {points})")
 
@@ -144,6 +146,10 @@ def _judge(ledger: _Ledger, point: Point, launch: Launch, log: JobLogRecord | No
     for name, value, where in _variables(launch, log):
         if any(fnmatchcase(name, pattern) for pattern in ledger.policy.forbidden_env) and _on(value):
             _forbidden(ledger, point, name, value, where)
+    for note in launch.undecided:
+        name = note.split(":", 1)[0].split(".", 1)[0]
+        if name.replace("_", "-") in {known.replace("_", "-") for known in ledger.policy.override_args}:
+            ledger.missing.append(Unverified(f"{name} of {point.key}", note.split(": ", 1)[-1]))
     for rewrite in launch.rewrites:
         keys = [key for key in rewrite.keys if _any(key, ledger.policy.forbidden_keys)]
         keys = [key for key in keys if not _any(key, ledger.policy.neutral_keys)]

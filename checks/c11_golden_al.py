@@ -60,6 +60,7 @@ from checks.contract import (
     passed,
 )
 from checks.point_evidence import PointFindings, one_log, reason_of, recipe_of
+from checks.script_launch import undecided
 
 RULES = {
     "11.injected": "The job log of every speculative AgentX point shows the injected golden value (October).",
@@ -172,7 +173,10 @@ def _settle(ledger: _Ledger, facts: Facts, scope: Scope) -> CheckResult:
 
 
 def _agentic(ledger: _Ledger, facts: Facts, point: Point, logs: Iterable[JobLogRecord]) -> None:
-    recipe = recipe_of(point)
+    recipe = recipe_of(point, facts.get(HeadTree))
+    open_ = undecided(recipe, *DECISIVE)
+    if open_:
+        raise CannotVerify([Unverified(f"the draft of {point.key} {point.label}", open_)])
     speculation = speculation_of(recipe)
     if speculation is None:
         return
@@ -191,6 +195,21 @@ def _agentic(ledger: _Ledger, facts: Facts, point: Point, logs: Iterable[JobLogR
     golden = golden_of(point, recipe.engine, speculation, facts[GoldenCurves], thinking)
     _evals(ledger, point, logs)
     _injected(ledger, point, golden, drafting_roles(recipe), logs)
+
+
+DECISIVE = (
+    "speculative-algorithm",
+    "speculative-num-steps",
+    "speculative-num-draft-tokens",
+    "speculative-dspark-block-size",
+    "method",
+    "num-speculative-tokens",
+    "SGLANG_SIMULATE_ACC_LEN",
+    "TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS",
+    "spec-decode-acceptance-length",
+    "spec-decode-acceptance-rate",
+)
+"""Settings of a launch script without which draft and acceptance are not known."""
 
 
 def _injected(

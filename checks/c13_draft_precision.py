@@ -135,7 +135,7 @@ def draft_precision(facts: Facts, scope: Scope) -> CheckResult:
     ledger = _Ledger()
     logs = facts.get(JobLogs)
     known = () if logs is None else logs.all
-    drafting = list(_drafting(ledger, scope))
+    drafting = list(_drafting(ledger, scope, facts.get(HeadTree)))
     for point, recipe, _ in drafting:
         _variables(ledger, facts.policy.draft, point, recipe, known)
         _rewrites(ledger, facts, point)
@@ -166,10 +166,12 @@ def _sentences(ledger: _Ledger, among: list[Point]) -> Iterator[str]:
         yield f"{text}; draft KV {cache}" if cache else text
 
 
-def _drafting(ledger: _Ledger, scope: Scope) -> Iterator[tuple[Point, EffectiveRecipe, Speculation]]:
+def _drafting(
+    ledger: _Ledger, scope: Scope, head: HeadTree | None
+) -> Iterator[tuple[Point, EffectiveRecipe, Speculation]]:
     for point in scope.speculative_points:
         try:
-            recipe = recipe_of(point)
+            recipe = recipe_of(point, head)
             speculation = speculation_of(recipe)
         except RejectedInput as rejected:
             ledger.findings.add(point, rejection(rejected, point))

@@ -19,13 +19,9 @@ from app.target.recipe import EffectiveRecipe, Setting
 from app.target.source import FileLine, RejectedInput
 from app.target.tree import NotRecorded, Tree
 from checks.point_evidence import recipe_of
-from checks.script_edits import (
-    ConfigRewrite,
-    Edit,
-    config_rewrites,
-    edits_of,
-    protected,
-)
+from checks.script_edits import ConfigRewrite, Edit, config_rewrites, edits_of, protected
+from checks.script_launch import SCRIPT
+from checks.script_launch import evaluated as evaluated_script
 
 if TYPE_CHECKING:
     from app.facts.base import Facts
@@ -36,18 +32,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Launch:
-    """One way in which a point is launched."""
+    """One way in which a point is launched. `undecided` are settings of a script that are not known: `name: reason`."""
 
     engine: str
     args: Mapping[str, Mapping[str, Setting]]
     env: Mapping[str, Mapping[str, Setting]]
     edits: tuple[Edit, ...] = field(default_factory=tuple)
     rewrites: tuple[ConfigRewrite, ...] = field(default_factory=tuple)
+    undecided: tuple[str, ...] = field(default_factory=tuple)
+    source: str = "recipe"
 
 
 def launches_of(point: Point, facts: Facts) -> tuple[Launch, ...]:
     """Every launch of a point. Raises CannotVerify where its recipe or script cannot be read."""
-    recipe = recipe_of(point)
+    head = facts.get(HeadTree)
+    recipe = recipe_of(point, head)
     edits = list(recipe_edits(recipe, facts.policy.patches))
     rewrites: list[ConfigRewrite] = []
     for setup in recipe.setup_scripts:
@@ -57,6 +56,10 @@ def launches_of(point: Point, facts: Facts) -> tuple[Launch, ...]:
         else:
             edits += edits_of(evaluated, facts.policy.patches)
             rewrites += config_rewrites(evaluated)
+    if recipe.schema == SCRIPT and head is not None:
+        found = evaluated_script(head.tree, point)
+        edits += edits_of(found, facts.policy.patches)
+        rewrites += config_rewrites(found)
     return (
         Launch(
             engine=recipe.engine,
@@ -64,6 +67,8 @@ def launches_of(point: Point, facts: Facts) -> tuple[Launch, ...]:
             env={name: recipe.effective_env(name) for name in recipe.roles},
             edits=tuple(edits),
             rewrites=tuple(rewrites),
+            undecided=tuple(recipe.notes) if recipe.schema == SCRIPT else (),
+            source="launch script" if recipe.schema == SCRIPT else "recipe",
         ),
     )
 

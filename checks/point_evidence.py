@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from app.facts.effective import Effective, logs_of
 from app.facts.records import JobLogRecord, LogValue
+from app.facts.repository import HeadTree
 from app.target.recipe import EffectiveRecipe, Unbound
 from app.target.source import FileLine
 from checks.applying import listed
@@ -20,14 +21,18 @@ if TYPE_CHECKING:
     from app.planner.points import Point
 
 
-def recipe_of(point: Point) -> EffectiveRecipe:
-    """The bound recipe of a point. Raises CannotVerify where there is none."""
+def recipe_of(point: Point, head: HeadTree | None = None) -> EffectiveRecipe:
+    """The bound recipe of a point, or its launch script at the head in that shape. Raises CannotVerify."""
     recipe = point.recipe
     if isinstance(recipe, EffectiveRecipe):
         return recipe
     if isinstance(recipe, Unbound):
         raise cannot_verify(f"the recipe of {point.key} {point.label}", recipe.reason)
-    raise cannot_verify(f"the launch script of {point.key} {point.label}", "its commands could not be evaluated")
+    if head is None:
+        raise cannot_verify(f"the launch script of {point.key} {point.label}", "files at the head were not gathered")
+    from checks.script_launch import script_recipe
+
+    return script_recipe(head.tree, point)
 
 
 def labels(points: Iterable[Point], among: Sequence[Point] = ()) -> str:

@@ -157,6 +157,8 @@ def _python(words: Sequence[str], command: Command, policy: PatchPolicy) -> Iter
 def engine_package(name: str, policy: PatchPolicy) -> bool:
     """True for a package of engine or transport, in either spelling."""
     names = {name.lower(), name.lower().replace("_", "-"), name.lower().replace("-", "_")}
+    if any(fnmatchcase(one, pattern) for one in names for pattern in policy.allowed_packages):
+        return False
     return any(fnmatchcase(one, pattern) for one in names for pattern in policy.packages)
 
 
