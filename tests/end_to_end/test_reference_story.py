@@ -76,11 +76,16 @@ def test_every_redelivered_webhook_is_acknowledged_and_costs_no_request(
 
 
 def test_the_first_verification_keeps_its_budget_of_requests(told: Told) -> None:
-    asked = told.requests["verification"]
-    published = next(number for number, one in enumerate(asked) if (one.method, one.status) == ("POST", 201)
-                     and one.path.endswith("/issues/4343/comments"))  # fmt: skip
+    """From the first read to the published comment. The reaction that says "seen" is an effect of its own."""
+    whole = told.requests["verification"]
+    asked = [one for one in whole if not one.path.endswith("/reactions")]
     archives = [one for one in asked if one.path.endswith("/zip")]
-    assert len(asked) <= VERDICT_BUDGET
+    [published] = [
+        number
+        for number, one in enumerate(asked)
+        if one.method == "POST" and one.path.endswith("/issues/4343/comments")
+    ]
+    assert len(whole) <= VERDICT_BUDGET
     assert len(archives) == 13, "11 result rows, the eval aggregate and changelog-metadata"
     assert published + 1 <= OWN_REQUESTS + len(archives), [f"{one.method} {one.path}" for one in asked]
 
