@@ -49,3 +49,8 @@ lock:
 
 clean:
 	rm -rf .venv
+
+# A whole sweep with real parts: Slurm, act, llama.cpp, a 270M model, AIPerf (needs root for Debian's Slurm; see docs/sweeps.md).
+.PHONY: sweep-proof
+sweep-proof: setup
+	$(BIN)/python -m proof

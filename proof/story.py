@@ -79,7 +79,7 @@ def tell(target: Target, runner: Runner, cluster: Cluster, told: Transcript) -> 
     retry(pull, run, runner, told)
     measured(run, runner, told)
     verdict(pull, run, told)
-    gated_push(pull, target, run, told)
+    gated_push(pull, target, told)
     must(cluster.jobs() == [], "no Slurm job is left", cluster.jobs())
     told.say("squeue shows no job: nothing was left behind")
 
@@ -229,6 +229,8 @@ def p90(rows: list[Mapping[str, Any]]) -> Any:
 
 def verdict(pull: PullRequest, run: Run, told: Transcript) -> None:
     url = f"https://github.com/{pull.repo.full_name}/actions/runs/{run.id}"
+    pull.comment("maintainer", f"/use {run.id}")
+    told.say(f"the maintainer comments /use {run.id}")
     pull.comment("reviewer", SIGN_OFF.format(run=url))
     told.say("the reviewer signs off")
     body = said(pull, "Assessed commit")
@@ -244,10 +246,8 @@ def verdict(pull: PullRequest, run: Run, told: Transcript) -> None:
     )
 
 
-def gated_push(pull: PullRequest, target: Target, run: Run, told: Transcript) -> None:
-    """`/use`, then a push that changes no measurement: no run may start."""
-    pull.comment("maintainer", f"/use {run.id}")
-    told.say(f"the maintainer comments /use {run.id}")
+def gated_push(pull: PullRequest, target: Target, told: Transcript) -> None:
+    """Under `/use`, a push that changes no measurement: no run may start."""
     before = len(target.remote.runs)
     text = target.text(RECIPE)
     sha = target.commit(
