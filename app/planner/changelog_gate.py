@@ -219,8 +219,9 @@ class _Gate:
             message = f"One empty line and then `{_START}` must follow the base's last line."
             self.add(line, "separator", message, "Leave exactly one empty line before the entry.")
         lines = suffix.split("\n")
-        for index, text in enumerate(lines):
-            if text.startswith(_START) and index > 1 and (lines[index - 1] or not lines[index - 2]):
+        entries = [index for index, text in enumerate(lines) if text.startswith(_START)]
+        for index in entries[1:]:
+            if lines[index - 1] or not lines[index - 2]:
                 message = "Exactly one empty line must stand between two new entries."
                 self.add(line + index, "separator", message, "Leave one empty line.")
         if after.endswith(b"\n\n"):
