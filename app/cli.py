@@ -11,6 +11,7 @@ when SWEEPGATE_DEBUG is set.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -36,6 +37,7 @@ FAST_VERBS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point. Returns the exit code; the console script passes it to sys.exit."""
+    _speak_utf8()
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = arguments[0] if arguments else ""
     try:
@@ -53,6 +55,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:  # the last line of defence: a user never sees a traceback
         return _internal_error(error)
+
+
+def _speak_utf8() -> None:
+    """The same bytes under every locale; a file name that is no UTF-8 is shown with its bytes escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _internal_error(error: Exception) -> int:

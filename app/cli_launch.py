@@ -178,6 +178,8 @@ def _why(arguments: argparse.Namespace) -> int:
         jobs, attempt = jobs_of_folder(folder), arguments.attempt
     else:
         return _fail(f"{arguments.run} is no folder. Download the run's artifacts and give their folder.")
+    if not jobs:
+        return _fail(f"{arguments.run} holds nothing of a run. Download the run's artifacts and give their folder.")
     told = report(jobs, rules, attempt)
     if arguments.format == "json":
         _print(told)

@@ -22,7 +22,7 @@ class _UnreadableError(Exception):
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; results on stdout, messages on stderr. Returns the exit code."""
+    """Run the verb (`argv[0]`); results on stdout, messages on stderr. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="sweepgate pareto",
         description="Frontier of curves: x is a latency in seconds, y a throughput per GPU; 5 points or more pass.",
@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("file", metavar="FILE|-", help="JSON list of {'key', 'points': [{'x', 'y'}]}; - reads stdin")
     parser.add_argument("--plot", metavar="OUT.SVG", help="also draw the points and the frontier into this file")
     try:
-        options = parser.parse_args(list(argv))
+        options = parser.parse_args(list(argv[1:]))
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
@@ -73,4 +73,4 @@ def _draw(value: Any, curves: Sequence[Any], target: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv))

@@ -64,7 +64,12 @@ def _located(named: str, repo: str | None) -> tuple[Tree, str]:
     """The tree and the repository path of a named file: below --repo, else below the folder that looks like one."""
     if repo is not None:
         root = _directory(repo)
-        return _tree(root), str(Path(named).resolve().relative_to(root)) if Path(named).is_absolute() else named
+        if not Path(named).is_absolute():
+            return _tree(root), named
+        inside = Path(named).resolve()
+        if not inside.is_relative_to(root):
+            raise UnreadableError(f"{named} is not below {repo}. Name a file of the repository.")
+        return _tree(root), str(inside.relative_to(root))
     file = Path(named).resolve()
     if not file.is_file():
         raise UnreadableError(f"{named} is not a file. Name a file, or the repository with --repo.")
@@ -167,7 +172,7 @@ def _point(given: Sequence[str]) -> dict[str, Any]:
         if not equals or not name:
             raise UnreadableError(f"--point {pair}: expected name=value, such as conc=4.")
         words = {"true": True, "false": False}
-        point[name] = int(value) if value.isdigit() else words.get(value, value)
+        point[name] = int(value) if value.isascii() and value.isdigit() else words.get(value, value)
     return point
 
 
@@ -354,7 +359,11 @@ def _codeowners(arguments: argparse.Namespace) -> int:
     owners = Codeowners.parse(*_codeowners_file(arguments.file, arguments.repo))
     for problem in owners.problems:
         print(problem, file=sys.stderr)
-    paths = sys.stdin.read().split("\n") if arguments.paths == ["-"] else arguments.paths
+    paths = arguments.paths
+    if paths == ["-"]:
+        if arguments.file == "-":
+            raise UnreadableError("Paths and --file cannot both come from stdin. Name one of them as a file.")
+        paths = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").split("\n")
     answer = {}
     for path in filter(None, paths):
         rule = owners.rule_for(path.removeprefix("./"))

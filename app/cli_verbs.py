@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 app = typer.Typer(
     name="sweepgate",
@@ -29,15 +29,17 @@ EXIT_FINE, EXIT_FINDING, EXIT_USAGE = 0, 1, 2
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one verb. Usage errors are exit 2, as click prints them."""
+    """Run one verb. Usage errors are exit 2, in one sentence and with the next step."""
     try:
         result = app(args=list(arguments), standalone_mode=False)
-    except click.UsageError as error:
-        error.show()
+    except TyperException as error:  # without a message where Typer has printed the help already
+        if error.format_message():
+            sentence = error.format_message().rstrip(".")
+            print(f"{sentence}. `sweepgate --help` and `sweepgate VERB --help` tell what fits.", file=sys.stderr)
         return EXIT_USAGE
-    except click.exceptions.Exit as stop:
+    except typer.Exit as stop:
         return stop.exit_code
-    except click.Abort:
+    except typer.Abort:
         print("Stopped. Run the same command again to go on.", file=sys.stderr)
         return 130
     return int(result or 0)
@@ -64,6 +66,8 @@ def verify(
 
     if (bundle is None) == (not pr):
         return _refuse("Give exactly one of --bundle DIR or --pr OWNER/REPO#N.")
+    if bundle is not None and (signoff or record is not None):
+        return _refuse("--signoff and --record gather evidence: give them with --pr, or leave them out.")
     if output not in ("text", "markdown", "json"):
         return _refuse(f"--format {output}: expected text, markdown or json.")
     try:
@@ -156,12 +160,14 @@ def bundle_redact(source: Path, target: Path) -> int:
     from app.evidence.bundle import BundleError, read_bundle, write_bundle
     from app.evidence.inspect import redact
 
-    if target.exists() and any(target.iterdir()):
-        return _refuse(f"{target}: the folder is not empty. Give a new one.")
     try:
+        if target.exists() and any(target.iterdir()):
+            return _refuse(f"{target}: the folder is not empty. Give a new one.")
         write_bundle(redact(read_bundle(source)), target)
     except BundleError as error:
         return _refuse(error)
+    except OSError as error:
+        return _refuse(f"{target}: cannot be written ({error.strerror or error}). Give another folder.")
     return EXIT_FINE
 
 

@@ -139,8 +139,9 @@ def serve_sandbox(host: str, port: int) -> int:
     world.token("sandbox-token", "sweepgate[bot]")
     try:
         server = Server(world, host, port)
-    except OSError as error:
-        print(f"{host}:{port}: {error.strerror}. Choose another --port.", file=sys.stderr)
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "a port is 0-65535"
+        print(f"{host}:{port}: {reason}. Choose another --host or --port.", file=sys.stderr)
         return 2
     with server:
         print(f"API {server.url}  token sandbox-token  pull request {story.repository.full_name}#{story.pull.number}")

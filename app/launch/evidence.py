@@ -43,7 +43,9 @@ def _events(folder: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _logs(folder: Path, name: str) -> tuple[Log, ...]:
-    """Server and job logs of one result, the job's own (slurm-*.log, job.log) first."""
+    """Server and job logs of one result, the job's own (slurm-*.log, job.log) first; none for a name that is a path."""
+    if Path(name).name != name:
+        return ()
     paths = [path for prefix in LOGS for path in (folder / f"{prefix}{name}").rglob("*.log")]
     paths.sort(key=lambda path: (path.name == "server.log", path.name))
     return tuple(Log(path.name, _text(path)) for path in paths)

@@ -200,7 +200,10 @@ def preflight_command(folder: Path, base: str, output: str, day: date | None) ->
 
     try:
         found = preflight(str(folder), base, day)
-    except (Unreadable, PolicyError) as error:
+    except Unreadable as error:
+        print(f"{str(error).rstrip('.')}. Check --repo and --base.", file=sys.stderr)
+        return 2
+    except PolicyError as error:
         print(error, file=sys.stderr)
         return 2
     except RejectedInput as rejected:
