@@ -99,8 +99,13 @@ class EvidenceReads:
         return FilesAnswer(found, *(version or ("", b"")))
 
     def workflow_runs(self, repository: str, branch: str, workflow: str, ids: Sequence[int]) -> list[Record]:
-        """Runs of a workflow on a branch, newest first, and those of `ids` that the list does not show."""
-        runs = {run.id: run for run in self._github.runs(repository, workflow, branch=branch)}
+        """Runs of a workflow on a branch, newest first, and those of `ids` that the list does not show.
+
+        A branch without runs may have dispatched ones (service mode), which stand on the default branch: then those.
+        """
+        listed = self._github.runs(repository, workflow, branch=branch)
+        listed = listed or self._github.runs(repository, workflow, event="workflow_dispatch")
+        runs = {run.id: run for run in listed}
         for run_id in ids:
             if run_id not in runs and (found := self._run(repository, run_id)) is not None:
                 runs[run_id] = found
