@@ -9,6 +9,7 @@ job. Every step waits for what it says; nothing is assumed.
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -107,13 +108,22 @@ def sweep_with_a_failure(pull: PullRequest, cluster: Cluster, told: Transcript) 
     cluster.run("scontrol", "update", f"nodename={node}", "state=down", "reason=proof")
     told.say(f"while c{failing} runs, node {node} goes down")
     wait_for(lambda: not cluster.jobs(), "Slurm to give the job up", 60)
-    cluster.run("scontrol", "update", f"nodename={node}", "state=resume")
+    wait_for(lambda: resumed(cluster, node), "the node to come back", 60)
     wait_for(lambda: run.status == "completed", "the run to end", LONGEST_RUN)
     told.say(f"the node is back; run {run.id} ended with {run.conclusion}")
     told.block("\n".join(f"{job.conclusion or 'in progress':10} {job.name}" for job in run.latest_jobs(1)))
     must(run.conclusion == "failure", "the run failed", run.conclusion)
     names_are_table_c(run)
     return run, failing
+
+
+def resumed(cluster: Cluster, node: str) -> bool:
+    """Ask for the node's return; Slurm refuses while it still clears the node."""
+    try:
+        cluster.run("scontrol", "update", f"nodename={node}", "state=resume")
+    except subprocess.CalledProcessError:
+        return "idle" in cluster.run("sinfo", "--noheader", "--format=%t")
+    return True
 
 
 def newest(pull: PullRequest) -> Run | None:
