@@ -69,7 +69,7 @@ def _candidates(path: str, layout: Layout) -> tuple[str, ...]:
 def blocks(master: bytes) -> Mapping[str, bytes]:
     """A master split at its column-0 keys: key -> raw block. Text before the first key is left out."""
     starts = [(match.start(), match.group(1)) for match in _KEY.finditer(master)]
-    ends = [start for start, _ in starts[1:]] + [len(master)]
+    ends = [start for start, _ in starts[1:]] + [len(master)] * bool(starts)
     return {
         name.decode("utf-8", "replace").strip(): master[start:end]
         for (start, name), end in zip(starts, ends, strict=True)
