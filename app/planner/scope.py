@@ -28,12 +28,16 @@ def sku_of(runner: str) -> str:
     return runner.removeprefix("cluster:").split("-", 1)[0].lower()
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchFiles:
-    """Repository files that launching a key reads; `unknown` says why there may be more ("" if these are all)."""
+class LaunchFiles(Protocol):
+    """What launching a key reads (`app.target.closure.ClosureResult`)."""
 
-    paths: frozenset[str]
-    unknown: str = ""
+    @property
+    def paths(self) -> frozenset[str]:
+        """Repository files that launching the key reads."""
+
+    @property
+    def unknown(self) -> str:
+        """Why there may be more, "" if these are all."""
 
 
 class Closure(Protocol):

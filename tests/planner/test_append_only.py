@@ -132,7 +132,8 @@ def test_is_refused(head: str, log: str, rule: str) -> None:
 @pytest.mark.parametrize("modifier", ["all_evals", "evals_only"])
 def test_no_evals_modifier_goes_with_it(modifier: str) -> None:
     with pytest.raises(RejectedInput, match="takes no evals modifier"):
-        sweep(GROWN, entry(["k"], APPEND), **{modifier: True})
+        options: dict[str, Any] = {modifier: True}
+        plan(tree(BASE), tree(GROWN, entry(["k"], APPEND)), PlanOptions(**options))
 
 
 def test_a_series_with_two_images_takes_no_new_point() -> None:

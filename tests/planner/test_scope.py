@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from app.planner.changes import changed
-from app.planner.points import Rules, points
-from app.planner.scope import LaunchFiles, Scope, compute_scope
+from app.planner.points import Point, Rules, points, points_of
+from app.planner.scope import Scope, compute_scope
+from app.target.closure import ClosureResult
 from app.target.masters import MasterEntry
 from app.target.recipe import EffectiveRecipe, Unbound
+from app.target.runners import Runners
 from app.target.source import RejectedInput
 from app.target.tree import NotRecorded, Tree
 from tests.planner.conftest import NVIDIA, entry, tree
@@ -144,9 +146,9 @@ def test_a_changed_launcher_without_a_closure_is_undecided() -> None:
 
 
 def test_a_closure_names_the_keys_that_a_launch_file_serves() -> None:
-    def closure(item: MasterEntry, _tree: Tree) -> LaunchFiles:
-        unknown = "a script is chosen at run time" if item.key == "other" else ""
-        return LaunchFiles(frozenset({LAUNCHER} if item.key == "k" else ()), unknown)
+    def closure(item: MasterEntry, _tree: Tree) -> ClosureResult:
+        unknown = ("a script is chosen at run time",) if item.key == "other" else ()
+        return ClosureResult(frozenset({LAUNCHER} if item.key == "k" else ()), unknown)
 
     found = scope(tree(BOTH), tree(BOTH, **{LAUNCHER: "echo"}), closure=closure)
     assert labels(found) == {"k": ("8k1k c4", "c1")}
@@ -198,8 +200,12 @@ def test_equal_text_is_not_generated_again(monkeypatch: pytest.MonkeyPatch) -> N
     from app.planner import changes
 
     asked: list[str] = []
-    original = changes.points_of
-    monkeypatch.setattr(changes, "points_of", lambda item, *rest: asked.append(item.key) or original(item, *rest))
+
+    def counted(item: MasterEntry, runners: Runners, files: Tree, rules: Rules) -> tuple[Point, ...]:
+        asked.append(item.key)
+        return points_of(item, runners, files, rules)
+
+    monkeypatch.setattr(changes, "points_of", counted)
     changed(tree(BOTH), tree(BOTH.replace("conc-list: [2]", "conc-list: [2, 4]")))
     assert asked == ["other", "other"]
     assert NVIDIA in tree(BOTH).files

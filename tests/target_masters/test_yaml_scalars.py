@@ -19,7 +19,7 @@ INDICATORS = ("*", "&", "!")
 
 
 def of_pyyaml(text: str) -> Any:
-    tag = LOADER.resolve(ScalarNode, text, (True, False))
+    tag = LOADER.resolve(ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
     try:
         return LOADER.construct_object(ScalarNode(tag, text), deep=True)
     except (ValueError, yaml.YAMLError):
