@@ -253,7 +253,8 @@ def _set_claims(sentence: str, line: int) -> Iterator[Claim]:
         mine = [one for one in lists if match.end() <= one.start() < end] or (lists if len(lists) == 1 else [])
         spans = tuple(span for one in mine for span in _spans(one["items"] or one["short"]))
         number = match["value"][-1].isdigit() and match["value"].lstrip("+-")[0].isdigit()
-        if not match["by"] and not match["new"] and not number:
+        # "`max_batch_size` of decode" names a place; only a number behind "of" or "at" is a value.
+        if (match["by"] or "").casefold() in ("", "of", "at") and not match["new"] and not number:
             continue
         value, old = (match["new"], match["value"]) if match["new"] else (match["value"], match["old"] or "")
         if match["more"] or value.casefold() in ("the", "match", "its", "a"):
