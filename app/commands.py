@@ -27,6 +27,7 @@ Kind = Literal["issue_comment", "review", "review_comment"]
 
 MAX_RUN_ID = 2**63 - 1
 MAX_REASON = 500
+MANY_BRACKETS = 2_000
 
 _MARK_OPEN, _MARK_CLOSE = "\ue000", "\ue001"
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e"), None)
@@ -142,9 +143,11 @@ def _tidy(line: str) -> str:
     return " ".join(line.translate(_ZERO_WIDTH).split())
 
 
-def _markdown() -> MarkdownIt:
+def _markdown(text: str) -> MarkdownIt:
     # A line of dashes below a command is a separator to its writer, not a heading: the setext rule is off.
-    return MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("lheading")
+    markdown = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("lheading")
+    # Links among thousands of brackets would take quadratic time to find; no command line begins inside one.
+    return markdown.disable(["link", "image"]) if text.count("[") > MANY_BRACKETS else markdown
 
 
 def _command_lines(text: str, compat: bool) -> Iterator[int]:
@@ -160,7 +163,7 @@ def _command_lines(text: str, compat: bool) -> Iterator[int]:
     if _MARK_OPEN not in marked:
         return
     quoting = 0
-    for token in _markdown().parse(marked):
+    for token in _markdown(marked).parse(marked):
         if token.type == "html_block":
             quoting = _quoting(token.content, quoting)
         elif token.type == "inline" and token.level == 1:

@@ -9,30 +9,14 @@ Accepted race: a sign-off that is deleted keeps its last verdict; nobody is aske
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
-
 from app.decide.actions import Exempt, Pin, Verify
 from app.decide.keys import sign_off_key, verify_key
 from app.decide.state import OwnComment, PullState, Remark, Run
 from app.decide.view import View
+from app.target.checklist import holds_trigger
 
-PHRASE = "As a PR reviewer and CODEOWNER"
 VERDICT = "verdict"
 BY_HAND = "by-hand"
-
-
-def holds_phrase(body: str) -> bool:
-    """True if the opening words stand in the text itself: not in a quote, in code or in an HTML comment."""
-    if PHRASE not in body:
-        return False
-    quoted = 0
-    for token in MarkdownIt("commonmark", {"maxNesting": 100}).parse(body):
-        quoted += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
-        if token.type == "inline" and quoted == 0:
-            shown = "".join(child.content or "\n" for child in token.children or () if child.type != "code_inline")
-            if PHRASE in shown:
-                return True
-    return False
 
 
 def candidates(state: PullState) -> tuple[Remark, ...]:
@@ -40,7 +24,7 @@ def candidates(state: PullState) -> tuple[Remark, ...]:
     return tuple(
         remark
         for remark in state.remarks
-        if not remark.author.bot and remark.author.id not in (0, state.bot.id) and holds_phrase(remark.body)
+        if not remark.author.bot and remark.author.id not in (0, state.bot.id) and holds_trigger(remark.body)
     )
 
 

@@ -1,7 +1,8 @@
 """Purpose: finds the sign-offs among the comments, and the branch head that each of them signed.
 
-Invariants: a sign-off is a comment by a person that holds the trigger phrase outside our own markers. Its signed time
-is its creation, or its author's own last edit (an edit signs anew). An edit by another person does not sign.
+Invariants: a sign-off is a comment by a person that holds the trigger phrase in its own words: not in a quote, in code,
+in an HTML comment, or beside a marker of ours. Its signed time is its creation, or its author's own last edit (an edit
+signs anew). An edit by another person does not sign.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from app.facts.base import Facts, Missing
 from app.facts.github import BranchActivity, Comments, PullRequest
 from app.facts.records import CommentRecord
 from app.facts.sign_off import SignedComment, SignOffs
-from app.target.checklist import TRIGGER, parse_signoff
+from app.target.checklist import holds_trigger, parse_signoff
 
 MARKER_PREFIX = "<!-- sweepgate"
 
 
 def is_sign_off(comment: CommentRecord) -> bool:
     """True for a person's comment that carries the trigger phrase and no marker of ours."""
-    return not comment.author.is_bot and TRIGGER in comment.body and MARKER_PREFIX not in comment.body
+    return not comment.author.is_bot and MARKER_PREFIX not in comment.body and holds_trigger(comment.body)
 
 
 def signed_at(comment: CommentRecord) -> str:

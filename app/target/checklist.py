@@ -19,6 +19,8 @@ from app.target.source import FileLine, reject
 
 TRIGGER = "As a PR reviewer and CODEOWNER"
 
+_MANY_BRACKETS = 2_000
+"""More than any checklist has; looking for links among them would take quadratic time."""
 _BOX = re.compile(
     r"(?P<indent>[ \t]*)(?:(?:[-*+•‣◦▪·–—]|\d{1,3}[.)])[ \t]*)?"
     r"\[(?P<mark>[^\[\]\n]{0,200})\](?!\()(?P<rest>.*)\Z"
@@ -108,6 +110,26 @@ class Comparison:
     @property
     def complete(self) -> bool:
         return not self.missing and not self.unticked
+
+
+def holds_trigger(body: str) -> bool:
+    """True if the opening words stand in the text itself: not in a quote, in code or in an HTML comment."""
+    if TRIGGER not in body:
+        return False
+    from markdown_it import MarkdownIt
+
+    quoted = 0
+    markdown = MarkdownIt("commonmark", {"maxNesting": 100})
+    if body.count("[") > _MANY_BRACKETS:
+        markdown.disable(["link", "image"])
+    for token in markdown.parse(body):
+        quoted += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
+        if token.type == "inline" and quoted == 0:
+            hidden = ("code_inline", "html_inline")
+            shown = "".join(child.content or "\n" for child in token.children or () if child.type not in hidden)
+            if TRIGGER in shown:
+                return True
+    return False
 
 
 def words_of(text: str) -> str:

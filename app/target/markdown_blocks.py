@@ -61,9 +61,10 @@ Block = Heading | Paragraph | Table | Fence
 
 @lru_cache(maxsize=1)
 def _parser() -> Any:
+    """Blocks only: inline text stays as written, and parsing it takes quadratic time where somebody wants it to."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").enable("table")
+    return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
 def blocks(text: str) -> tuple[Block, ...]:
@@ -121,8 +122,9 @@ def visible_lines(text: str) -> list[str]:
     return shown.split("\n")
 
 
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\([^)\s]*(?:\s[^)]*)?\)")
+# Bounded, so that a text of brackets costs no quadratic time.
+_IMAGE = re.compile(r"!\[[^\]]{0,300}\]\([^)]{0,1000}\)")
+_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]{0,300}\]){0,300})\]\([^)\s]{0,1000}(?:\s[^)]{0,300})?\)")
 _URL = re.compile(r"https?://[^\s)>\]]+")
 
 
