@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from app.target.markdown_blocks import Block, Heading, Paragraph, Table, blocks, without_markup
-from app.target.models_restrictions import Restriction, prefixes_in, restrictions_in, scenarios_in, top_level_parts
+from app.target.models_restrictions import (
+    Restriction,
+    calendar_day,
+    prefixes_in,
+    restrictions_in,
+    scenarios_in,
+    top_level_parts,
+)
 from app.target.source import FileLine, reject
 
 _LIMITED = re.compile(r"\blimited to (?P<list>[a-z0-9/, ]+?)(?:\band (?P<last>[a-z]+\d+))?(?=[^a-z0-9/, ]|\Z)")
@@ -71,7 +78,7 @@ class ModelRow:
     @property
     def retired(self) -> date | None:
         match = _DATE.search(self.active) if self.is_retired else None
-        return date.fromisoformat(match.group()) if match else None
+        return calendar_day(match.group()) if match else None
 
 
 @dataclass(frozen=True)
@@ -259,7 +266,7 @@ def _scenario_rows(path: str, sha: str, table: Table, header: list[str]) -> list
         since = _DATE.search(status)
         deprecated = status.casefold().startswith("deprecated")
         for key in scenarios_in(row.cells[0]):
-            first = date.fromisoformat(since.group()) if deprecated and since else None
+            first = calendar_day(since.group()) if deprecated and since else None
             where = FileLine(path, row.line, 0, sha)
             rows.append(ScenarioRow(key, without_markup(row.cells[0]), deprecated, first, where))
     return rows

@@ -109,6 +109,14 @@ def top_level_parts(cell: str) -> Iterator[str]:
     yield cell[start:]
 
 
+def calendar_day(text: str) -> date | None:
+    """The day that `YYYY-MM-DD` names; None where the calendar has no such day."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
 def restrictions_in(
     text: str,
     where: FileLine,
@@ -124,7 +132,7 @@ def restrictions_in(
     if not scenarios and not precisions:
         return
     removed, arm, only = _REMOVED.search(plain), _ARM.search(plain), _ONLY.search(plain)
-    day = date.fromisoformat(removed["day"]) if removed else first_day
+    day = (calendar_day(removed["day"]) if removed else None) or first_day
     label = re.sub(r"\s*(?:\([^()]*\)|\[\^[^\]]*\])", "", plain).strip() or plain
     label = label if len(label) <= 80 else f"{', '.join(scenarios)}"
     shared = (arm["arm"].casefold() if arm else "", only["name"].strip() if only else "")
