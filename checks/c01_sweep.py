@@ -19,7 +19,7 @@ from app.facts.github import ChangedFiles, LabelTimeline, PullRequest
 from app.facts.records import JobRecord, RunRecord
 from app.facts.repository import HeadTree, OtherTrees
 from app.facts.sign_off import SignOff
-from app.facts.sweep import BenchmarkRows, ChangelogMetadata, EvidenceRun, Jobs, PlanRows
+from app.facts.sweep import BenchmarkRows, ChangelogMetadata, EvidenceRun, Jobs, PlanRows, ResultRow
 from app.planner.plan import PlannedRow
 from app.planner.points import Point
 from app.planner.same_measurement import Comparison
@@ -153,7 +153,7 @@ def sweep(facts: Facts, scope: Scope) -> CheckResult:
     comparison = _comparison(run, facts, scope)
     rows = facts[PlanRows].plan.rows
     covered = [cover(row, _jobs_of(run, facts)) for row in rows]
-    faults = [*_relabelled(comparison, rows, facts), *_differences(comparison)]
+    faults = [*_relabelled(comparison, covered, facts), *_differences(comparison)]
     if not faults:
         faults = [*(_fault(one, run) for one in covered if one.job is None), *_row_faults(covered, facts, run)]
     notes = _notes(run, facts)
@@ -282,12 +282,20 @@ def _jobs_of(run: RunRecord, facts: Facts) -> list[JobRecord]:
     return list(latest.values())
 
 
-def _relabelled(comparison: Comparison, rows: Iterable[PlannedRow], facts: Facts) -> list[Finding]:
+def _measured(covered: Iterable[Coverage], facts: Facts) -> tuple[ResultRow, ...]:
+    """Benchmark rows of the run. Only where no benchmark job passed there need be none (a failed canary)."""
+    if any(one.job is not None and not one.row.is_eval for one in covered):
+        return facts[BenchmarkRows].rows
+    known = facts.get(BenchmarkRows)
+    return () if known is None else known.rows
+
+
+def _relabelled(comparison: Comparison, covered: list[Coverage], facts: Facts) -> list[Finding]:
     """Points whose labels changed without a new measurement: between the commits, or against the run's rows."""
     told = [(FileLine(one.path, 1, 0, comparison.after), one.what) for one in comparison.differences if one.labels_only]
     if not comparison.differences:
-        throughput = [row for row in rows if not row.is_eval]
-        measured = facts[BenchmarkRows].rows if throughput else ()
+        throughput = [one.row for one in covered if not one.row.is_eval]
+        measured = _measured(covered, facts)
         told = [(row.master, f"{row.config_key} {what}") for row in throughput for what in relabelled(row, measured)]
     step = "Let the sweep run again for these points, or take the label change back."
     return [Finding(where, f"{RELABELLED}: {what}", "points measured under their labels", step) for where, what in told]
@@ -308,7 +316,7 @@ def _fault(one: Coverage, run: RunRecord) -> Finding:
 def _row_faults(covered: list[Coverage], facts: Facts, run: RunRecord) -> list[Finding]:
     """Jobs that passed without a result row, and rows of points that the head does not plan."""
     throughput = [one for one in covered if not one.row.is_eval]
-    measured = facts[BenchmarkRows].rows if throughput else ()
+    measured = _measured(covered, facts)
     step = "Let this job run again."
     found = [
         Finding(Job(run.id, one.job.name), f"{label_of(one.row)} passed without a result row", "a result row", step)
