@@ -44,4 +44,5 @@ def assert_turned(make: object, changed: Story | Editor, turned: Mapping[int, st
     before, after = _good_rows(make), rows_of(changed)
     found = {number: after[number] for number in after if after[number][0] != before[number][0]}
     assert {number: status for number, (status, _) in found.items()} == dict(turned), found
-    assert words in after[next(iter(turned))][1]
+    reason = after[next(iter(turned))][1]
+    assert words in reason, reason
