@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from app.planner.evals import EvalRow, deduplicated, evaluations, frozen
-from app.planner.points import AGENTIC, FIXED, Rules, bound_recipe, fingerprint_of
+from app.planner.points import AGENTIC, FIXED, Rules, bound_recipe, fingerprint_of, with_nodes
 from app.planner.rows import Generated, generate, length_name
 from app.planner.selection import selected_keys
 from app.target.changelog import Added, ChangelogEntry, difference, read_added
@@ -25,6 +25,7 @@ from app.target.tree import NotRecorded, Tree
 
 if TYPE_CHECKING:
     from app.target.masters import MasterEntry
+    from app.target.recipe import EffectiveRecipe
     from app.target.runners import Runners
 
 FAST_DURATION: Final = 1200
@@ -333,8 +334,10 @@ class _Finish:
     def row(self, measured: _Measured) -> PlannedRow:
         made = measured.made
         row = {**made.fields, "conc": measured.conc, "exp-name": measured.name}
+        recipe = self._recipe(row, made) if self.rules is Rules.OCTOBER and "srt-recipe" in row else None
+        row = dict(with_nodes(row, recipe, self.rules)) if recipe is not None else row
         shown = completed(row, made)
-        shown["recipe-fingerprint"] = self._fingerprint(row, made)
+        shown["recipe-fingerprint"] = fingerprint_of(row, recipe, self.rules, self._plain(made))
         if self.fast and made.scenario == AGENTIC:
             shown["duration"] = FAST_DURATION
         group = "multi_node" if made.multinode else "single_node"
@@ -343,25 +346,34 @@ class _Finish:
             f"{group}.{name}", made.key, shown, False, measured.concurrencies, measured.entry.where, made.master
         )
 
-    def _fingerprint(self, row: Mapping[str, Any], made: Generated) -> str:
+    def _plain(self, made: Generated) -> str:
+        """The row fingerprint, once for all rows of a search-space row."""
         from app.planner.fingerprint import row_fingerprint
 
         known = self.plain.get(id(made.fields))
-        plain = known or self.plain.setdefault(id(made.fields), row_fingerprint(made.fields))
-        if self.rules is Rules.AUGUST or "srt-recipe" not in row:
-            return plain
+        return known or self.plain.setdefault(id(made.fields), row_fingerprint(made.fields))
+
+    def _recipe(self, row: Mapping[str, Any], made: Generated) -> EffectiveRecipe | None:
+        """The recipe that serves the row, at each of its concurrencies; what is wrong with it goes to `problems`."""
         from app.target.recipe import Unbound
 
-        try:
-            recipe = bound_recipe(self.head, row, made.master)
-        except RejectedInput as rejected:
-            self.problems.extend(problem for problem in rejected.problems if problem not in self.problems)
-            return plain
-        if isinstance(recipe, Unbound):
-            fix = "Change the recipe or the row until exactly one variant fits."
-            rule = "A row needs exactly one recipe variant."
-            self.problems.append(Problem(made.master, rule, recipe.reason, fix))
-        return fingerprint_of(row, recipe, self.rules, plain)
+        found: EffectiveRecipe | None = None
+        for conc in row["conc"] if isinstance(row["conc"], list) else [row["conc"]]:
+            try:
+                recipe = bound_recipe(self.head, {**row, "conc": [conc] if made.multinode else conc}, made.master)
+            except RejectedInput as rejected:
+                self._told(rejected.problems)
+                return None
+            if isinstance(recipe, Unbound):
+                reason, _, fix = recipe.reason.partition(". ")
+                rule = "A row needs exactly one recipe variant."
+                self._told([Problem(made.master, rule, reason, fix or "Change the recipe or the row until one fits.")])
+            else:
+                found = found or recipe
+        return found
+
+    def _told(self, problems: Iterable[Problem]) -> None:
+        self.problems.extend(problem for problem in problems if problem not in self.problems)
 
 
 def completed(row: Mapping[str, Any], made: Generated) -> dict[str, Any]:

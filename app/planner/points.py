@@ -99,10 +99,23 @@ def _points(made: Generated, tree: Tree, rules: Rules) -> Iterator[Point]:
     for index in range(len(made.rows)):
         row = made.row(index)
         for concurrency in row["conc"] if isinstance(row["conc"], list) else [row["conc"]]:
-            own = {**row, "conc": [concurrency] if made.multinode else concurrency}
+            own: Mapping[str, Any] = {**row, "conc": [concurrency] if made.multinode else concurrency}
             recipe = _bound_or_said(tree, own, master)
-            fingerprint = fingerprint_of(row, recipe, rules, plain)
+            own = with_nodes(own, recipe, rules)
+            fingerprint = fingerprint_of(own, recipe, rules, plain)
             yield Point(made.key, made.scenario, made.multinode, concurrency, fingerprint, own, master, recipe)
+
+
+def with_nodes(row: Mapping[str, Any], recipe: EffectiveRecipe | Unbound | None, rules: Rules) -> Mapping[str, Any]:
+    """October: the node count of a multi-node row is its recipe's, where that says it for every role."""
+    from app.target.recipe import EffectiveRecipe
+
+    if rules is Rules.AUGUST or "prefill" not in row or not isinstance(recipe, EffectiveRecipe):
+        return row
+    counts = [role.nodes for role in recipe.roles.values()]
+    if not counts or None in counts:
+        return row
+    return {**row, "node-count": sum(count for count in counts if count is not None)}
 
 
 def fingerprint_of(row: Mapping[str, Any], recipe: EffectiveRecipe | Unbound | None, rules: Rules, plain: str) -> str:

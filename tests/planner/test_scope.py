@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.planner.changes import changed
+from app.planner.plan import Plan, plan
 from app.planner.points import Point, Rules, points, points_of
 from app.planner.scope import Scope, compute_scope
 from app.target.closure import ClosureResult
@@ -209,3 +210,51 @@ def test_equal_text_is_not_generated_again(monkeypatch: pytest.MonkeyPatch) -> N
     changed(tree(BOTH), tree(BOTH.replace("conc-list: [2]", "conc-list: [2, 4]")))
     assert asked == ["other", "other"]
     assert NVIDIA in tree(BOTH).files
+
+
+MULTI_RECIPE = "benchmarks/multi_node/srt-slurm-recipes/mo/disagg.yaml"
+MULTI_BUNDLE = """\
+base:
+  schema: 2
+  name: mo
+  engine: sglang
+  roles:
+    prefill: { nodes: 1, workers: 1, gpus: 4, args: { tensor-parallel-size: 4, expert-parallel-size: 4 } }
+    decode: { nodes: 3, workers: 2, gpus: 4, args: { tensor-parallel-size: 4 } }
+override_x: {}
+"""
+
+
+def sweep(masters: str, **recipes: str) -> Plan:
+    base, head = (tree(masters, log, root=ROOT, **recipes) for log in ("", entry(['"*"'])))
+    return plan(base, head)
+
+
+def test_a_multi_node_row_has_the_node_count_and_the_identity_of_its_recipe() -> None:
+    masters = multi("m", pools("[16, 32]", more=f"srt-recipe: {MULTI_RECIPE}:override_x, "))
+    masters = masters.replace("dp-attn: true", "dp-attn: false")
+    files = {MULTI_RECIPE: MULTI_BUNDLE}
+    (row,) = (row.row for row in sweep(masters, **files).rows if not row.is_eval)
+    found = points(tree(masters, root=ROOT, **files), Rules.OCTOBER)["m"]
+    assert row["node-count"] == 4
+    assert {point.fingerprint for point in found} == {row["recipe-fingerprint"]}
+    assert [point.identity[1] for point in found] == [16, 32]
+
+
+@pytest.mark.parametrize(
+    ("bundle", "rule"),
+    [
+        pytest.param({}, "the entry cannot be launched", id="no recipe file"),
+        pytest.param(
+            {RECIPE: BUNDLE.replace("CONC: '2'", "CONC: '3'")},
+            "nearest is override_c1: CONC is 1",
+            id="the nearest miss is named",
+        ),
+        pytest.param({RECIPE: BUNDLE.replace("CONC: '2'", "CONC: '1'")}, "2 variants serve", id="two variants fit"),
+        pytest.param({RECIPE: BUNDLE + "base: {}\n"}, "may stand once", id="a broken recipe"),
+    ],
+)
+def test_an_october_plan_refuses_a_row_without_exactly_one_variant(bundle: dict[str, str], rule: str) -> None:
+    with pytest.raises(RejectedInput) as caught:
+        sweep(OCTOBER, **bundle)
+    assert rule in str(caught.value)
