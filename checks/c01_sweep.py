@@ -54,7 +54,7 @@ from checks.contract import (
     failed,
     passed,
 )
-from checks.coverage import Coverage, concurrencies, cover, label_of, relabelled, rows_of, surplus_rows
+from checks.coverage import Coverage, concurrencies, cover, label_of, one_job_each, relabelled, rows_of, surplus_rows
 from checks.run_labels import blocking_labels
 from checks.sameness import compared, files_of, findings, undecided
 
@@ -152,7 +152,7 @@ def sweep(facts: Facts, scope: Scope) -> CheckResult:
         return run
     comparison = _comparison(run, facts, scope)
     rows = facts[PlanRows].plan.rows
-    covered = [cover(row, _jobs_of(run, facts)) for row in rows]
+    covered = one_job_each([cover(row, _jobs_of(run, facts)) for row in rows], facts[Jobs].of_run(run.id))
     faults = [*_relabelled(comparison, covered, facts), *_differences(comparison)]
     if not faults:
         faults = [*(_fault(one, run) for one in covered if one.job is None), *_row_faults(covered, facts, run)]
@@ -245,7 +245,9 @@ def _comparison(run: RunRecord, facts: Facts, scope: Scope) -> Comparison:
     metadata = facts.get(ChangelogMetadata)
     sha = measured_commit(run, metadata.data if metadata else None)
     if sha is None:
-        raise CannotVerify([Unverified(f"run {run.id}", "its changelog-metadata names no commit")])
+        raise CannotVerify(
+            [Unverified(f"run {run.id}", "its changelog-metadata does not name the commit of its title")]
+        )
     if sha not in facts[PullRequest].commit_shas and not _carried(sha, facts):
         reason = f"its commit {sha[:7]} is neither in the pull request nor carried by a changelog-only commit"
         raise CannotVerify([Unverified(f"run {run.id}", reason)])
@@ -272,12 +274,12 @@ def _keys(scope: Scope, metadata: ChangelogMetadata | None) -> list[str]:
 
 
 def _jobs_of(run: RunRecord, facts: Facts) -> list[JobRecord]:
-    """Matrix jobs of the run, each name once: its last attempt."""
+    """Matrix jobs of the run, each name once: its last attempt, and of several jobs in it one that did not pass."""
     latest: dict[str, JobRecord] = {}
-    for job in facts[Jobs].all:
-        if job.run_id == run.id and is_family(job.name):
+    for job in facts[Jobs].of_run(run.id):
+        if is_family(job.name):
             known = latest.get(job.name)
-            if known is None or job.attempt >= known.attempt:
+            if known is None or (job.attempt, known.conclusion == "success") > (known.attempt, False):
                 latest[job.name] = job
     return list(latest.values())
 

@@ -6,6 +6,7 @@ runner, framework, topology, labels and concurrency; canary and family jobs alik
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -67,6 +68,19 @@ def cover(row: PlannedRow, jobs: Iterable[JobRecord]) -> Coverage:
     if skipped:
         return Coverage(row, None, f"the family `{family_of(skipped)}` was skipped", skipped)
     return Coverage(row, None, "it has no job in the run")
+
+
+def one_job_each(covered: Sequence[Coverage], jobs: Iterable[JobRecord]) -> list[Coverage]:
+    """Rows of different keys may share a job name: there as many jobs must have passed as rows are planned."""
+    passes = Counter(job.name for job in jobs if job.executed and job.conclusion == "success")
+    found = []
+    for one in covered:
+        if one.job is not None:
+            passes[one.job.name] -= 1
+            if passes[one.job.name] < 0:
+                one = Coverage(one.row, None, "the only job of this name measured another planned row", one.job.name)
+        found.append(one)
+    return found
 
 
 def _family(row: PlannedRow) -> str:

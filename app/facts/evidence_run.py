@@ -60,11 +60,16 @@ def in_pull_request(sha: str, pull: PullRequest) -> bool:
 
 
 def measured_commit(run: RunRecord, metadata: Mapping[str, Any] | None) -> str | None:
-    """The commit that a run measured: its head, or for our own dispatched runs what `changelog-metadata` names."""
+    """The commit that a run measured: its head, or for our own dispatched runs what `changelog-metadata` names.
+
+    None where the metadata names no commit, or another one than the run's title.
+    """
     if run.event != DISPATCH:
         return run.head_sha
-    head = (metadata or {}).get("head_ref")
-    return head if isinstance(head, str) and re.fullmatch("[0-9a-f]{40}", head) else None
+    head, named = (metadata or {}).get("head_ref"), _TITLE.search(run.title)
+    if not isinstance(head, str) or not re.fullmatch("[0-9a-f]{40}", head):
+        return None
+    return None if named is not None and not head.startswith(named["sha"]) else head
 
 
 def labels_at_start(run: RunRecord, labels: LabelTimeline | None) -> frozenset[str] | None:

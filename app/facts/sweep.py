@@ -40,6 +40,9 @@ class Jobs(Fact):
     sources: ClassVar[tuple[str, ...]] = ("jobs",)
     all: tuple[JobRecord, ...]
 
+    def of_run(self, run_id: int) -> tuple[JobRecord, ...]:
+        return tuple(job for job in self.all if job.run_id == run_id)
+
 
 @dataclass(frozen=True)
 class Artifacts(Fact):

@@ -72,6 +72,8 @@ def parse_job(name: str) -> JobName | None:
     offload = _OFFLOAD.search(rest)
     pools = _POOLS.search(rest)
     kind = family["name"] or family["length"]
+    if "eval-only" in parts[2:] and not kind.endswith("eval"):
+        return None
     return JobName(
         family=kind.removesuffix(" eval"),
         multinode=bool(family["multi"]) or family["nodes"] == "multi",
