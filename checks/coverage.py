@@ -73,13 +73,12 @@ def cover(row: PlannedRow, jobs: Iterable[JobRecord]) -> Coverage:
 def one_job_each(covered: Sequence[Coverage], jobs: Iterable[JobRecord]) -> list[Coverage]:
     """Rows of different keys may share a job name: there as many jobs must have passed as rows are planned."""
     passes = Counter(job.name for job in jobs if job.executed and job.conclusion == "success")
+    why = "the only job of this name measured another planned row"
     found = []
     for one in covered:
-        if one.job is not None:
-            passes[one.job.name] -= 1
-            if passes[one.job.name] < 0:
-                one = Coverage(one.row, None, "the only job of this name measured another planned row", one.job.name)
-        found.append(one)
+        name = one.job.name if one.job is not None else ""
+        passes[name] -= 1
+        found.append(Coverage(one.row, None, why, name) if name and passes[name] < 0 else one)
     return found
 
 
