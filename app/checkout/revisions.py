@@ -16,7 +16,7 @@ from typing import Final
 from app.target.changelog import Added
 from app.target.source import FileLine, RejectedInput, reject
 from app.target.tree import OCTOBER_ROOT, Layout, Tree
-from app.target.yaml_reader import MAX_BYTES
+from app.target.yaml_faults import MAX_BYTES
 
 _READ_LIMIT: Final = MAX_BYTES + 1
 _SKIPPED: Final = frozenset((".git", ".venv", "node_modules", "__pycache__"))

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from app.target.source import FileLine, Problem, RejectedInput, reject
-from app.target.yaml_reader import Marks, check_bytes, parse
+from app.target.yaml_faults import check_bytes
+from app.target.yaml_reader import Marks, parse
 
 
 class Node(NamedTuple):

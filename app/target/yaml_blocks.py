@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from app.target.source import FileLine, RejectedInput, reject
-from app.target.yaml_reader import Builder, Marks, Positions, check_bytes, parse, raise_problems
+from app.target.yaml_faults import check_bytes
+from app.target.yaml_reader import Builder, Marks, Positions, parse, raise_problems
 
 CACHED_BLOCKS: Final = 8192
 CACHED_BYTES: Final = 24_000_000

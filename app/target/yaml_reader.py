@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from app.target.source import FileLine, Problem, RejectedInput, reject
+from app.target.yaml_faults import check_bytes, syntax_fault
 from app.target.yaml_scalars import BadScalar, plain_value
 
-MAX_BYTES: Final = 8_000_000
 MAX_NODES: Final = 500_000
 MAX_DEPTH: Final = 100
 MAX_SLOW_BYTES: Final = 384 * 1024
@@ -95,39 +95,6 @@ def read_yaml(content: bytes, path: str, sha: str = "") -> Document:
     return Document(builder.root, Marks(path, sha, 1, builder.positions))
 
 
-def check_bytes(content: bytes, path: str, sha: str) -> None:
-    """Size, NUL and UTF-8, before any parsing. Raises RejectedInput."""
-    if len(content) > MAX_BYTES:
-        fix = "Split the file or remove what does not belong in it."
-        raise reject(
-            FileLine(path, 1, 0, sha),
-            f"A YAML file may have {MAX_BYTES:,} bytes.",
-            f"{len(content):,} bytes",
-            fix,
-            0,
-        )
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        place = _byte_place(content, error.start, path, sha)
-        found = f"byte 0x{content[error.start]:02x}"
-        raise reject(place, "The file must be UTF-8.", found, "Save the file as UTF-8.", 0) from None
-    if b"\0" in content:
-        place = _byte_place(content, content.index(b"\0"), path, sha)
-        raise reject(
-            place,
-            "NUL bytes are not allowed.",
-            "\\0",
-            "Save the file as plain UTF-8 text.",
-            0,
-        )
-
-
-def _byte_place(content: bytes, offset: int, path: str, sha: str) -> FileLine:
-    start = content.rfind(b"\n", 0, offset) + 1
-    return FileLine(path, content.count(b"\n", 0, offset) + 1, offset - start + 1, sha)
-
-
 def raise_problems(builder: Builder) -> None:
     if builder.problems:
         raise RejectedInput(builder.problems)
@@ -158,11 +125,11 @@ def parse(content: bytes, path: str, sha: str, first: int, *, sectioned: bool = 
         return _Assembly(path, sha, first).run(CParser(content).get_event, sectioned)
     except YAMLError as error:
         if getattr(error, "problem", None) != _COLON_IN_FLOW or len(content) > MAX_SLOW_BYTES:
-            raise _syntax(error, path, sha, first) from None
+            raise syntax_fault(error, path, sha, first) from None
     try:
         return _Assembly(path, sha, first).run(_slow_events(content), sectioned)
     except YAMLError as error:
-        raise _syntax(error, path, sha, first) from None
+        raise syntax_fault(error, path, sha, first) from None
 
 
 def _slow_events(content: bytes) -> Callable[[], Any]:
@@ -442,16 +409,3 @@ class _MergeKey:
 
 
 _MERGE: Final = _MergeKey()
-
-
-def _syntax(error: Any, path: str, sha: str, first: int) -> RejectedInput:
-    """A fault of the C parser in our words: its problem, its place and what to look for."""
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable text")
-    context = getattr(error, "context", None)
-    where = FileLine(path, first, 0, sha)
-    if mark is not None:
-        where = FileLine(path, first + mark.line, mark.column + 1, sha)
-    found = f"{problem} ({context})" if context else problem
-    fix = "Use spaces, not tabs, to indent." if "'\\t'" in problem else "Check indentation, quotes and brackets here."
-    return reject(where, "The file must be valid YAML.", found, fix, 0)

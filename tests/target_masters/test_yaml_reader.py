@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.target.source import RejectedInput
-from app.target.yaml_reader import MAX_BYTES, MAX_DEPTH, read_yaml
+from app.target.yaml_faults import MAX_BYTES
+from app.target.yaml_reader import MAX_DEPTH, read_yaml
 
 
 def rejected(text: str | bytes) -> RejectedInput:
