@@ -39,7 +39,7 @@ def entries_of(scope: Scope, key: str) -> tuple[ChangelogEntry, ...]:
 
 def removal_only(key: AffectedKey) -> bool:
     """True for a key of which the pull request only takes points away."""
-    return bool(key.removed) and not key.added
+    return key.only_removes
 
 
 def throughput_keys(scope: Scope) -> tuple[AffectedKey, ...]:

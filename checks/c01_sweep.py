@@ -23,7 +23,7 @@ from app.facts.sweep import BenchmarkRows, ChangelogMetadata, EvidenceRun, Jobs,
 from app.planner.plan import PlannedRow
 from app.planner.points import Point
 from app.planner.same_measurement import Comparison
-from app.planner.scope import AffectedKey, Scope
+from app.planner.scope import Scope
 from app.planner.selection import matching
 from app.target.source import FileLine
 from checks.applying import (
@@ -193,15 +193,8 @@ def _unplanned(facts: Facts, scope: Scope) -> list[Point]:
         planned = {(row.config_key, conc, _length(row)) for row in measured for conc in row.concurrencies}
     found = []
     for key in throughput_keys(scope):
-        points = _new_points(key) if any(entry.append_only for entry in scope.entries) else key.points
-        found += [point for point in points if (key.key, point.concurrency, _length(point)) not in planned]
+        found += [point for point in key.submitted if (key.key, point.concurrency, _length(point)) not in planned]
     return found
-
-
-def _new_points(key: AffectedKey) -> list[Point]:
-    """What an append-only change measures; that it changes no existing point is check 12's to say."""
-    before = {(point.concurrency, _length(point)) for point in key.base_points}
-    return [point for point in key.added if (point.concurrency, _length(point)) not in before]
 
 
 def _length(one: PlannedRow | Point) -> str:

@@ -129,7 +129,7 @@ def upstream_recipe(facts: Facts, scope: Scope) -> CheckResult:
             continue
         pages = Pages(accepted[engine])
         for key in scope.keys:
-            points = [point for point in key.points if engine_of(point) == engine]
+            points = [point for point in key.submitted if engine_of(point) == engine]
             if points:
                 _judge_key(ledger, facts, key, points, pages)
     if ledger.findings:

@@ -64,7 +64,7 @@ def applies(scope: Scope) -> object | NotApplicable:
 
 
 def _changes(key: AffectedKey) -> bool:
-    if key.head is None:
+    if key.head is None or not key.submitted:
         return False
     if key.base is None or dict(key.base.data) != dict(key.head.data):
         return True

@@ -21,7 +21,7 @@ from app.target.models_md import ModelsTable, ModelStatus, scenario_key
 from app.target.recipe import EffectiveRecipe
 from app.target.source import FileLine, RejectedInput
 from app.target.speculation import speculation_of
-from checks.applying import found_or, listed, removal_only
+from checks.applying import found_or, listed
 from checks.contract import (
     FAIL,
     NA,
@@ -73,8 +73,8 @@ def applies(scope: Scope) -> object | NotApplicable:
 
 
 def _judged(key: AffectedKey) -> tuple[Point, ...]:
-    """Points that the pull request submits: none of a key of which it only removes points."""
-    return () if removal_only(key) else key.points
+    """Points that the pull request submits."""
+    return key.submitted
 
 
 @check(

@@ -102,7 +102,7 @@ class _Ledger:
 def no_engine_patches(facts: Facts, scope: Scope) -> CheckResult:
     ledger = _Ledger()
     for key in scope.keys:
-        for point in key.points:
+        for point in key.submitted:
             _collect(ledger, facts, key, point)
     findings: list[Finding] = []
     covered: dict[str, list[str]] = {}

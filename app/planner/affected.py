@@ -60,6 +60,7 @@ class _Reasons:
         self.changes = dict(changes)
         self.why: dict[str, dict[str, None]] = {}
         self.scenarios: dict[str, set[str]] = {}
+        self.append_only: dict[str, bool] = {}
         self.known_recipes: set[str] = set()
         for key, change in changes.items():
             self.add(key, "points", {point.scenario for point in (*change.added, *change.removed)})
@@ -75,6 +76,7 @@ class _Reasons:
             for name in entry.config_keys:
                 for key in matching(name, keys):
                     self.add(key, "changelog", entry.scenarios)
+                    self.append_only[key] = self.append_only.get(key, True) and entry.append_only
 
     def recipes(self) -> list[str]:
         """Keys one of whose named recipes changed, where any point's effective recipe differs.
@@ -145,6 +147,7 @@ class _Reasons:
             base_points=chosen(change.base),
             added=change.added,
             removed=change.removed,
+            append_only=self.append_only.get(key, False),
         )
 
 

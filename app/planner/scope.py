@@ -10,7 +10,7 @@ verified", never N/A.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -53,6 +53,8 @@ class AffectedKey:
     `why` holds "points" (they differ), "recipe" (an effective recipe differs), "changelog" (an appended entry names the
     key) and "launch" (its launch closure holds a changed file). The change selects the scenarios that the naming
     entries select and those in which something differs.
+
+    `append_only`: every entry that names the key is append-only.
     """
 
     key: str
@@ -63,10 +65,34 @@ class AffectedKey:
     base_points: tuple[Point, ...]
     added: tuple[Point, ...]
     removed: tuple[Point, ...]
+    append_only: bool = False
 
     @property
     def named_in_changelog(self) -> bool:
         return "changelog" in self.why
+
+    @property
+    def only_removes(self) -> bool:
+        """True where the change takes points away and changes nothing else of the key."""
+        return bool(self.removed) and not self.added and not {"recipe", "launch"} & set(self.why)
+
+    @property
+    def new_points(self) -> tuple[Point, ...]:
+        """Points whose row the base does not have, whatever its recipe: what an append-only sweep runs."""
+        known = [(point.concurrency, _settings(point)) for point in self.base_points]
+        return tuple(point for point in self.added if (point.concurrency, _settings(point)) not in known)
+
+    @property
+    def submitted(self) -> tuple[Point, ...]:
+        """Points that the pull request wants measured: none that it removes, of an append-only change the new ones."""
+        if self.only_removes:
+            return ()
+        return self.new_points if self.append_only else self.points
+
+
+def _settings(point: Point) -> Mapping[str, object]:
+    """A row without what differs between the points of one search-space row."""
+    return {name: value for name, value in point.row.items() if name not in ("conc", "exp-name")}
 
 
 @dataclass(frozen=True)
@@ -84,8 +110,8 @@ class Scope:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """All head points of affected keys."""
-        return tuple(point for key in self.keys for point in key.points)
+        """Submitted points of all affected keys."""
+        return tuple(point for key in self.keys for point in key.submitted)
 
     @property
     def added_points(self) -> tuple[Point, ...]:
