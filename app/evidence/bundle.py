@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
+import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,9 @@ SCHEMA_VERSION = 1
 MAX_MEMBERS = 20_000
 MAX_BYTES = 512 * 1024 * 1024
 MAX_RATIO = 200
+
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+_SHA = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})?")
 
 
 class BundleError(Exception):
@@ -143,11 +150,21 @@ def _zip_files(path: Path) -> dict[str, bytes]:
                 raise BundleError(f"{path}: member {member.filename!r} leaves the folder. Record the bundle again.")
             if member.file_size > MAX_RATIO * max(member.compress_size, 1024):
                 raise BundleError(f"{path}: member {member.filename!r} unpacks too far. Give the unpacked folder.")
-            files[member.filename] = archive.read(member)
+            if member.filename in files:
+                raise BundleError(f"{path}: two members are named {member.filename!r}. Record the bundle again.")
+            files[member.filename] = _member(archive, member, path)
     roots = [name.removesuffix("bundle.json") for name in files if name.split("/")[-1] == "bundle.json"]
     if len(roots) != 1:
         raise BundleError(f"{path}: expected one bundle.json in the zip, found {len(roots)}.")
     return {name.removeprefix(roots[0]): content for name, content in files.items() if name.startswith(roots[0])}
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
+    try:
+        return archive.read(member)
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, RuntimeError) as error:
+        reason = str(error) or type(error).__name__
+        raise BundleError(f"{path}: member {member.filename!r} is damaged ({reason}). Give another copy.") from None
 
 
 def _assemble(files: Mapping[str, bytes], shown: str) -> Bundle:
@@ -176,20 +193,37 @@ def _assemble(files: Mapping[str, bytes], shown: str) -> Bundle:
             merge_base_sha=str(index["merge_base_sha"]),
             target_sha=str(index["target_sha"]),
             base_ref=str(index["base_ref"]),
-            review_date=str(index["review_date"]),
+            review_date=date.fromisoformat(index["review_date"]).isoformat(),
             policy=dict(index["policy"]),
             sign_off=dict(index["sign_off"]),
             statuses=statuses,
             sources=sources,
             blobs=blobs,
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise BundleError(f"{shown}/bundle.json: a field is missing or wrong ({error}). Record it again.") from None
     _check(bundle, shown)
     return bundle
 
 
 def _check(bundle: Bundle, shown: str) -> None:
+    for name, value, shape in (
+        ("repository", bundle.repository, _REPOSITORY),
+        ("head_sha", bundle.head_sha, _SHA),
+        ("merge_base_sha", bundle.merge_base_sha, _SHA),
+        ("target_sha", bundle.target_sha, _SHA),
+    ):
+        if not shape.fullmatch(value):
+            raise BundleError(f"{shown}/bundle.json: {name} is {value[:100]!r}. Record the bundle again.")
+    told = bundle.sources.get("pull_request")
+    expected = {"repository": bundle.repository, "number": bundle.number, "head_sha": bundle.head_sha}
+    for name, wanted in expected.items() if isinstance(told, dict) else ():
+        if told.get(name) != wanted:
+            found = str(told.get(name))[:100]
+            raise BundleError(
+                f"{shown}/sources/pull_request.json: {name} is {found!r}, bundle.json has {wanted!r}. "
+                "Record the bundle again."
+            )
     for name, status in bundle.statuses.items():
         if status.ok and name not in bundle.sources:
             raise BundleError(f"{shown}/sources/{name}.json: the file is missing. Record the bundle again.")

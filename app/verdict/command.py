@@ -106,5 +106,8 @@ def _bundle(request: VerifyRequest, policy: Policy | None) -> Bundle:
     except CannotGather as gone:
         raise UnreadableInput(str(gone)) from None
     if request.record is not None:
-        write_bundle(bundle, request.record)
+        try:
+            write_bundle(bundle, request.record)
+        except OSError as error:
+            raise UnreadableInput(f"{request.record}: cannot be written ({error.strerror}). Give a folder.") from None
     return bundle
