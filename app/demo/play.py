@@ -160,7 +160,7 @@ def show(done: Performance, seconds: float) -> int:
         for line in differences:
             print(f"Not as expected: {line}", file=sys.stderr)
         return 1
-    out.print("The verdict is the expected one, and its bundle has the digest of examples/pr-4343.", highlight=False)
+    out.print("Verdict as expected; bundle digest as in examples/pr-4343.", highlight=False)
     return 0
 
 

@@ -217,7 +217,8 @@ def _check(bundle: Bundle, shown: str) -> None:
             raise BundleError(f"{shown}/bundle.json: {name} is {value[:100]!r}. Record the bundle again.")
     told = bundle.sources.get("pull_request")
     expected = {"repository": bundle.repository, "number": bundle.number, "head_sha": bundle.head_sha}
-    for name, wanted in expected.items() if isinstance(told, dict) else ():
+    told = told if isinstance(told, dict) else expected
+    for name, wanted in expected.items():
         if told.get(name) != wanted:
             found = str(told.get(name))[:100]
             raise BundleError(

@@ -25,7 +25,7 @@ def test_the_demo_shows_the_expected_verdict_within_its_memory() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "Verdict: PASS" in done.stdout
-    assert "The verdict is the expected one, and its bundle has the digest of examples/pr-4343." in done.stdout
+    assert "Verdict as expected; bundle digest as in examples/pr-4343." in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     peak = re.search(r"^peak (\d+)$", done.stderr, re.MULTILINE)
     assert peak is not None

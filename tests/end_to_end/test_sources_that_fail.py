@@ -46,7 +46,6 @@ ROUTES = {
     "artifact of a point": route("/7904128002/zip$", 1, 14),
     "artifact of the evals": route("/7904128025/zip$", 2),
     "job logs": route("/attempts/1/logs$", 9, 11, 13),
-    "members of a team that nobody needs": route("/teams/"),
     "upstream pull request": route(GRAPHQL, 3, skip=2),
     "upstream files": route(GRAPHQL, 3, skip=3),
     "archive of a point": route(f"{HOST}files/artifact/.*7904128002", 1, 14),
