@@ -255,15 +255,15 @@ def opened(shell: Shell, name: str, node: Any) -> Script | None:
     """A script of the repository by a path that the shell uses; what cannot be opened is noted."""
     where = shell.script.place(node)
     if not is_known(name):
-        shell.record.open(where, f"enters {shown(name)}, which is not known")
+        shell.record.open(where, f"enters {shown(name)}, which is not known", name)
         return None
     inside = shell.repository_path(name)
     if inside is None:
-        shell.record.open(where, f"enters {name}, which is not in the repository")
+        shell.record.open(where, f"enters {name}, which is not in the repository", name)
         return None
     content = shell.content(inside)
     if content is None:
-        shell.record.open(where, f"enters {inside}, which is not there or was not gathered")
+        shell.record.open(where, f"enters {inside}, which is not there or was not gathered", name)
         return None
     shell.record.scripts[inside] = None
     return Script.of(inside, content, shell.tree.revision)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from app.target.shell_syntax import named
 from app.target.shell_tests import equal
-from app.target.shell_text import Word, is_known, known_part, matches, shown
+from app.target.shell_text import Word, hole, is_known, known_part, matches, shown
 
 if TYPE_CHECKING:
     from app.target.shell_run import Shell
 
 MAX_PASSES = 5_000
+MAX_OPEN_PASSES = 12
 
 
 def condition(shell: Shell, nodes: Sequence[Any]) -> bool | None:
@@ -167,22 +168,33 @@ def _loop(
     after: Callable[[], object] | None = None,
 ) -> None:
     def passes() -> None:
+        unsure = 0
         for _ in range(MAX_PASSES):
             shell.record.step()
             decided = check()
             if decided is False:
                 break
-            if decided is None:
-                why = _why(shell, node, "a loop whose end is not known")
-                shell.record.open(shell.script.place(node), why)
-                _maybe(shell, lambda: _pass(shell, once, node), node, why)
+            if decided is None or unsure >= MAX_OPEN_PASSES:
+                _open_ended(shell, once, node)
                 break
-            _pass(shell, once, node)
+            unsure += _pass(shell, once, node)
             if after is not None:
                 after()
 
     shell.framed("loop", passes, "break", node)
     shell.status = True
+
+
+def _open_ended(shell: Shell, once: Callable[[], None], node: Any) -> None:
+    """A loop that may go on any number of times: one more pass, and what it changes is not known afterwards."""
+    why = _why(shell, node, "a loop whose end is not known")
+    shell.record.open(shell.script.place(node), why)
+    before = dict(shell.state.variables)
+    _maybe(shell, lambda: _pass(shell, once, node), node, why)
+    where = shell.script.place(node)
+    for name, value in shell.state.variables.items():
+        if before.get(name) != value:
+            shell.state.variables[name] = Word(hole(name, why), where)
 
 
 def _maybe(shell: Shell, run: Callable[[], object], node: Any, why: str) -> None:
@@ -199,8 +211,11 @@ def _why(shell: Shell, node: Any, text: str) -> str:
     return f"line {shell.script.place(node).line}: {short}"
 
 
-def _pass(shell: Shell, once: Callable[[], None], node: Any) -> None:
+def _pass(shell: Shell, once: Callable[[], None], node: Any) -> bool:
+    """One pass of a loop; True where something in it could not be decided."""
+    branches = shell.record.branches
     shell.framed("pass", once, "continue", node)
+    return shell.record.branches > branches
 
 
 def run_for(shell: Shell, node: Any) -> None:
@@ -215,14 +230,18 @@ def run_for(shell: Shell, node: Any) -> None:
         shell.run_all(body.named_children)
 
     def passes() -> None:
+        unsure = 0
         for word in words[:MAX_PASSES]:
             shell.record.step()
+            if unsure >= MAX_OPEN_PASSES:
+                shell.state.variables[name] = Word(hole(name, _why(shell, node, "a long loop")), word.where)
+                _open_ended(shell, once, node)
+                break
             shell.state.variables[name] = word
             if is_known(word) or known_part(word):
-                _pass(shell, once, node)
+                unsure += _pass(shell, once, node)
             else:
-                why = _why(shell, node, f"a loop over {shown(word)}")
-                _maybe(shell, lambda: _pass(shell, once, node), node, why)
+                _open_ended(shell, once, node)
 
     shell.framed("loop", passes, "break", node)
     shell.status = True

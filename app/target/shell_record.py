@@ -47,10 +47,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Something that could not be decided, and where."""
+    """Something that could not be decided, and where. `entering` is the path where it is about entering a script."""
 
     where: FileLine
     what: str
+    entering: str = ""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
@@ -88,7 +89,7 @@ class BoundReached(Exception):  # noqa: N818
 
 @dataclass
 class Record:
-    """Collects what an evaluation finds; shared by all shells of one evaluation."""
+    """Collects what an evaluation finds; shared by all shells of one evaluation. `branches` counts undecided ones."""
 
     commands: list[Command] = field(default_factory=list)
     written: list[Written] = field(default_factory=list)
@@ -98,6 +99,7 @@ class Record:
     read: set[str] = field(default_factory=set)
     at_place: dict[FileLine, int] = field(default_factory=dict)
     steps: int = 0
+    branches: int = 0
 
     def step(self) -> None:
         self.steps += 1
@@ -113,9 +115,9 @@ class Record:
         elif count == MAX_AT_PLACE:
             self.open(command.where, f"repeated more than {MAX_AT_PLACE} times")
 
-    def open(self, where: FileLine, what: str) -> None:
+    def open(self, where: FileLine, what: str, entering: str = "") -> None:
         if len(self.undecided) < 500:
-            self.undecided[Open(where, what)] = None
+            self.undecided[Open(where, what, entering)] = None
 
     def result(self, script: str, finished: bool) -> Evaluated:
         return Evaluated(

@@ -65,9 +65,11 @@ def _piped(shell: Shell, body: Any, pipeline: Any) -> None:
 def _into_file(shell: Shell, body: Any, target: tuple[str, bool], node: Any) -> None:
     """The output of a statement goes to a file; its effects on variables stay."""
     output, shell.output = shell.output, []
+    shell.captures += 1
     try:
         _run(shell, body)
     finally:
+        shell.captures -= 1
         text = "".join(shell.output)
         shell.output = output
     path, adding = target

@@ -63,6 +63,7 @@ class Shell:
         self.words = Words(self)
         self.tests = Tests(self.words, self)
         self.children = 0
+        self.captures = 0
         self.saved: dict[str, Value | None] = {}
         self.extra: tuple[Word, ...] = ()
 
@@ -130,11 +131,13 @@ class Shell:
         """The output of something that runs on a copy of the state; its status stays."""
         state, output = self.state, self.output
         self.state, self.output = state.copy(), []
+        self.captures += 1
         try:
             with suppress(Leave):
                 run()
             return "".join(self.output)
         finally:
+            self.captures -= 1
             self.state, self.output = state, output
 
     # -- statements ------------------------------------------------------------------------------------------------
@@ -157,7 +160,8 @@ class Shell:
             handler(self, node)
 
     def write(self, text: str) -> None:
-        if text and sum(map(len, self.output[-3:])) < MAX_TEXT:
+        """Standard output: kept only where somebody reads it."""
+        if text and self.captures and sum(map(len, self.output[-3:])) < MAX_TEXT:
             self.output.append(text)
 
     def either(self, branches: Sequence[Callable[[], None]], node: Any, why: str) -> None:
@@ -166,6 +170,7 @@ class Shell:
         ends: list[tuple[State, str, bool | None]] = []
         left: list[tuple[str, State, bool | None]] = []
         self.certain = False
+        self.record.branches += 1
         for branch in branches:
             self.state, self.output = start.copy(), []
             try:
@@ -307,7 +312,7 @@ class Shell:
 
 
 def _paths_in(word: str) -> list[str]:
-    return [part for part in re.split(r"[=,:\s]", word) if "/" in part or "." in part]
+    return [part for part in re.split(r"[=,:\s'\"()]", word) if "/" in part or "." in part]
 
 
 _STATEMENTS: Mapping[str, Callable[[Shell, Any], None]] = {

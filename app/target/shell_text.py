@@ -67,16 +67,23 @@ def _plain(text: str) -> str:
 
 def either(one: str, other: str, name: str, why: str) -> str:
     """A text that is one of two: what they begin and end with alike stays known, the rest is a hole."""
-    front = 0
-    while front < min(len(one), len(other)) and one[front] == other[front]:
-        front += 1
-    front = _outside(one, front, -1)
-    most = min(len(one), len(other)) - front
-    back = 0
-    while back < most and one[len(one) - 1 - back] == other[len(other) - 1 - back]:
-        back += 1
-    back = len(one) - _outside(one, len(one) - back, 1) if back else 0
-    return one[:front] + hole(name, why) + (one[len(one) - back :] if back else "")
+    front = _outside(one, _alike(one, other), -1)
+    rest, other_rest = one[front:][::-1], other[front:][::-1]
+    back = _alike(rest, other_rest)
+    start = _outside(one, len(one) - back, 1) if back else len(one)
+    return one[:front] + hole(name, why) + one[start:]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts have in common at their front."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _outside(text: str, place: int, step: int) -> int:
