@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -33,7 +33,8 @@ BITS: Mapping[str, int] = {
     "F4": 4,
 }
 _PREFIXES = ("mtp.", "model.mtp", "eagle", "nextn", "model.eagle", "model.nextn", "draft.")
-_LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
+_LAYER = re.compile(r"(?:^|\.)layers\.([0-9]{1,9})\.")
+_DTYPE = re.compile(r"BOOL|BF16|[FIUC][0-9]{1,2}(_E[0-9]M[0-9](FNUZ)?)?")
 _SCALES = ("_scale", "_scale_inv", "_scale_2", "weight_scale", "input_scale")
 
 
@@ -92,9 +93,16 @@ def read_header(shard: str, content: bytes) -> Mapping[str, Mapping[str, Any]]:
     if not isinstance(value, dict):
         raise UnreadableHeader(f"{shard} has no readable safetensors header")
     tensors = {name: entry for name, entry in value.items() if name != "__metadata__"}
-    if not all(isinstance(entry, dict) and "dtype" in entry for entry in tensors.values()):
-        raise UnreadableHeader(f"{shard} lists a tensor without a dtype")
+    for entry in tensors.values():
+        if not isinstance(entry, dict) or not _DTYPE.fullmatch(str(entry.get("dtype", ""))):
+            raise UnreadableHeader(f"{shard} lists a tensor without a dtype")
+        if not _is_shape(entry.get("shape")):
+            raise UnreadableHeader(f"{shard} lists a tensor without a shape")
     return tensors
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, list) and all(type(part) is int and part >= 0 for part in value)
 
 
 def read_config(content: bytes) -> Mapping[str, Any]:
@@ -147,9 +155,9 @@ def shipped(config: Mapping[str, Any], headers: Mapping[str, bytes], *, standalo
             if name.endswith(_SCALES) or not (standalone or is_draft_tensor(name, layers)):
                 continue
             dtype = str(entry["dtype"])
-            parameters[dtype] = parameters.get(dtype, 0) + _size(entry.get("shape"))
+            parameters[dtype] = parameters.get(dtype, 0) + prod(entry["shape"])
             tensors += 1
-            if isinstance(entry.get("shape"), list) and len(entry["shape"]) > 1:
+            if len(entry["shape"]) > 1:
                 modules[name.rpartition(".")[0]] = None
     quantization = lookup(config, "quantization_config")
     method = str(quantization.get("quant_method", "quantized")) if isinstance(quantization, dict) else ""
@@ -158,18 +166,15 @@ def shipped(config: Mapping[str, Any], headers: Mapping[str, bytes], *, standalo
     return ShippedPrecision(parameters, tensors, named, method, tuple(modules), standalone)
 
 
-def _size(shape: Any) -> int:
-    if not isinstance(shape, Sequence) or not all(isinstance(part, int) for part in shape):
-        return 0
-    return prod(shape)
-
-
 def missing_shards(index: bytes, headers: Iterable[str], config: Mapping[str, Any], *, standalone: bool) -> list[str]:
     """Shards that `model.safetensors.index.json` says hold draft tensors and whose header was not read."""
     try:
-        weights = json.loads(index).get("weight_map", {})
-    except (ValueError, AttributeError):
-        raise UnreadableHeader("model.safetensors.index.json is not readable") from None
+        value = json.loads(index)
+    except (ValueError, RecursionError):
+        value = None
+    weights = value.get("weight_map") if isinstance(value, dict) else None
+    if not isinstance(weights, dict):
+        raise UnreadableHeader("model.safetensors.index.json is not readable")
     layers = draft_layers(config)
     wanted = {str(shard) for name, shard in weights.items() if standalone or is_draft_tensor(str(name), layers)}
     return sorted(wanted - set(headers))
