@@ -29,7 +29,7 @@ bench: setup
 	$(BIN)/python -m tests.bench
 
 docs: setup
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m docs.generate
 
 example: setup
 	$(BIN)/python -m app.demo.record

@@ -12,7 +12,7 @@ cancels it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.decide.actions import Action, CancelRun, DispatchSweep, Line, ShowPlan
 from app.decide.keys import sweep_key
@@ -42,6 +42,11 @@ def recognised(view: View) -> frozenset[str]:
 
 def sweeps(view: View, reuse: Reuse) -> Sweep:
     """The sweep decision of one pull request."""
+    found = _sweeps(view, reuse)
+    return replace(found, actions=(*found.actions, *_closed_plans(view, found.key)))
+
+
+def _sweeps(view: View, reuse: Reuse) -> Sweep:
     state = view.state
     if state.state != "open":
         return Sweep()
@@ -153,6 +158,18 @@ def _progress(view: View, key: str, label: str, modifiers: tuple[str, ...], run:
     if shown is not None and (shown.status, shown.conclusion) == (status, conclusion):
         return ()
     return (ShowPlan(key, view.state.head_sha, label, modifiers, run.id if run else None, status, conclusion),)
+
+
+def _closed_plans(view: View, key: str) -> tuple[Action, ...]:
+    """Plans of this head that no longer count are closed, so that nothing looks as if it were waiting."""
+    head = view.state.head_sha
+    return tuple(
+        ShowPlan(shown.external_id.removeprefix("sweep-"), head, "", (), None, "completed", "cancelled")
+        for shown in view.state.check_runs
+        if shown.external_id.startswith("sweep-")
+        and shown.external_id != f"sweep-{key}"
+        and shown.status != "completed"
+    )
 
 
 _CONCLUSIONS = ("success", "failure", "cancelled", "timed_out", "action_required", "neutral", "skipped")

@@ -13,6 +13,7 @@ from app.effects.context import Context, PlanText
 from app.effects.ports import CheckRunText, NotThere, Refused
 
 SWEEP_CHECK = "Sweepgate sweep"
+SUPERSEDED = PlanText("Superseded", "A newer label or push counts; no action is needed.", "")
 
 
 def dispatch(action: DispatchSweep, context: Context) -> None:
@@ -78,7 +79,7 @@ def show_plan(action: ShowPlan, context: Context) -> None:
     """Plan while nothing runs, then the run's progress. The plan's text stays with it."""
     key = f"sweep-{action.sweep_key}"
     known = next((run for run in context.state.check_runs if run.external_id == key), None)
-    plan = context.plan(context.state, action.label, action.modifiers)
+    plan = context.plan(context.state, action.label, action.modifiers) if action.label else SUPERSEDED
     title = plan.title if action.run_id is None else f"{plan.title}: run {action.run_id} is {_said(action)}"
     context.writer.put_check_run(
         context.state.ref.repository,

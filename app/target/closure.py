@@ -1,4 +1,4 @@
-"""Purpose: the launch closure of a config key (rules.md, "Across checks"): every repository file that launching it reads.
+"""Purpose: the launch closure of a config key (rules.md, "Across checks"): every repository file that a launch reads.
 
 August: the launcher of each runner pool of the key, evaluated as the workflow starts it, with the scripts that it
 enters and the files that its commands name. Both layouts: the rows' recipes, shared fragments, setup scripts and the
@@ -186,7 +186,7 @@ def _rows(entry: MasterEntry) -> Iterator[dict[str, Any]]:
 
 
 def _any_point(row: Mapping[str, Any]) -> dict[str, str | None]:
-    """The environment of a row with everything that differs between its points, or that a sibling row may change, open."""
+    """The environment of a row; open is what differs between its points or what a sibling row may change."""
     env: dict[str, str | None] = dict(point_environment(row))
     sides = {f"{side}_{name}" for side in ("PREFILL", "DECODE") for name in _PER_WORKER}
     for name in {*_PER_POINT, *sides} & set(env):
@@ -208,8 +208,8 @@ def _launchers(entry: MasterEntry, tree: Tree, found: _Found) -> list[tuple[str,
 
 
 def _may_be_ours(path: str, entered: set[str]) -> bool:
-    """False for a path of the machine: absolute, or behind a folder of the machine with a file name that is not ours."""
+    """False for a path of the machine: absolute, or in a folder of the machine with a file name that is not ours."""
     if is_known(path):
         return False
     name = posixpath.basename(known_part(path))
-    return not name or not name.endswith((".sh", ".slurm")) and name in entered or name.endswith((".sh", ".slurm"))
+    return not name or name in entered or name.endswith((".sh", ".slurm"))

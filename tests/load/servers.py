@@ -72,7 +72,10 @@ def real(folder: Path, url: str = "") -> Any:
 
 
 def main() -> None:
-    """`python -m tests.load.servers raw|bare|real FOLDER`: prints the port, serves until stdin closes. `raw` is HMAC without a framework."""
+    """`python -m tests.load.servers raw|bare|real FOLDER`: prints the port, serves until stdin closes.
+
+    `raw` is HMAC without a framework.
+    """
     kind, folder = sys.argv[1], Path(sys.argv[2])
     app = {"raw": lambda: bare, "bare": framework, "real": lambda: real(folder, *sys.argv[3:4])}[kind]()
     listener = socket.socket()

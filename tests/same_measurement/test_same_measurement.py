@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from app.planner.same_measurement import Comparison, compare_measurement
-from app.planner.scope import LaunchFiles
 from app.planner.series import series_sizes
 from app.results.curves import series_of_planned
 from app.sandbox.reference_parts.tree import files
+from app.target.closure import ClosureResult
 from app.target.masters import read_masters
 from app.target.tree import Tree
 
@@ -106,8 +106,8 @@ def test_a_launch_file_without_a_closure_is_undecided() -> None:
     ("served", "same"), [(KEY, False), ("another-key", True)], ids=["in the closure", "outside of it"]
 )
 def test_a_launch_file_in_the_closure_counts(served: str, same: bool) -> None:
-    def closure(entry, tree: Tree) -> LaunchFiles:
-        return LaunchFiles(frozenset({SCRIPT} if entry.key == served else ()))
+    def closure(entry, tree: Tree) -> ClosureResult:
+        return ClosureResult(frozenset({SCRIPT} if entry.key == served else ()))
 
     found = compare(edited(SCRIPT, "echo", "exit"), closure=closure)
     assert found.same is same
@@ -115,7 +115,7 @@ def test_a_launch_file_in_the_closure_counts(served: str, same: bool) -> None:
 
 
 def test_an_unknown_part_of_the_closure_is_undecided() -> None:
-    found = compare(dict, closure=lambda entry, tree: LaunchFiles(frozenset(), "the launcher branch is not known"))
+    found = compare(dict, closure=lambda entry, tree: ClosureResult(frozenset(), ("the launcher branch is not known",)))
     assert found.undecided == (f"{KEY}: the launcher branch is not known",)
     assert not found.same
 
