@@ -1,4 +1,4 @@
-"""Purpose: the Typer verbs of `sweepgate`: verdicts, bundles, help, the demo and the service.
+"""Purpose: the Typer verbs of `sweepgate`: verdicts, bundles, help, the demo, the service and its operation.
 
 Each verb parses its arguments, calls one function of a room below, prints the result and returns the exit code.
 """
@@ -6,14 +6,19 @@ Each verb parses its arguments, calls one function of a room below, prints the r
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.exceptions import TyperException
+
+if TYPE_CHECKING:
+    from app.settings import Settings
 
 app = typer.Typer(
     name="sweepgate",
@@ -22,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Verifies pull requests that submit inference benchmarks.",
     epilog="Also: plan, changed, changelog, recipe, golden-al, models, codeowners, pareto, launch, collect, artifacts, "
-    "why, install. Each has --help.",
+    "why, install, sweep. Each has --help.",
 )
 
 EXIT_FINE, EXIT_FINDING, EXIT_USAGE = 0, 1, 2
@@ -192,10 +197,91 @@ def sandbox(
 
 @app.command()
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port.")] = 8080,
+    host: Annotated[str, typer.Option(help="Address to listen on; else SWEEPGATE_HOST.")] = "",
+    port: Annotated[int, typer.Option(help="Port; else SWEEPGATE_PORT.")] = -1,
 ) -> int:
     """Run the service. Settings come from SWEEPGATE_ variables (docs/operations.md)."""
     from app.wiring import serve as serve_service
 
     return serve_service(host, port)
+
+
+@app.command()
+def doctor(
+    repositories: Annotated[list[str] | None, typer.Argument(help="OWNER/REPO; else SWEEPGATE_REPOSITORIES.")] = None,
+    output: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+) -> int:
+    """Check settings, credentials, permissions, webhook, labels, workflows, policy and clock."""
+    from app.doctor import doctor as examine
+    from app.wiring import read_settings
+
+    if output not in ("text", "json"):
+        return _refuse(f"--format {output}: expected text or json.")
+    settings = read_settings()
+    return EXIT_USAGE if settings is None else examine(settings, repositories or [], output)
+
+
+@app.command()
+def queue(output: Annotated[str, typer.Option("--format", help="text or json.")] = "text") -> int:
+    """Print which pull requests wait, why they failed last and when they are tried again."""
+    from app.desk import queue as show
+
+    if output not in ("text", "json"):
+        return _refuse(f"--format {output}: expected text or json.")
+    return _with_store(lambda settings: show(settings, output))
+
+
+@app.command()
+def audit(
+    pull_request: Annotated[str, typer.Argument(help="OWNER/REPO#N")],
+    output: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+) -> int:
+    """Print who asked, what was decided and on what evidence."""
+    from app.desk import audit as show
+
+    named = re.fullmatch(r"([\w.-]+/[\w.-]+)#([1-9][0-9]{0,9})", pull_request, re.ASCII)
+    if named is None:
+        return _refuse(f"{pull_request}: expected OWNER/REPO#N.")
+    if output not in ("text", "json"):
+        return _refuse(f"--format {output}: expected text or json.")
+    return _with_store(lambda settings: show(settings, named[1], int(named[2]), output))
+
+
+@app.command()
+def receive(
+    event: Annotated[str, typer.Option(help="Name of the event, as in X-GitHub-Event.")],
+    payload: Annotated[str, typer.Option(help="A file with the delivery's body, or - for stdin.")],
+    guid: Annotated[str, typer.Option(help="Delivery id; else a new one.")] = "",
+) -> int:
+    """Put a delivery into the inbox, as the webhook door does."""
+    from app.desk import read_payload
+    from app.desk import receive as take
+
+    try:
+        body = read_payload(payload)
+    except OSError as error:
+        return _refuse(f"{payload}: {error.strerror or error}. Give a file or -.")
+    return _with_store(lambda settings: take(settings, event, body, guid))
+
+
+@app.command("run-event")
+def run_event() -> int:
+    """Act on the event of a GitHub Actions job (actions mode)."""
+    from app.run_event import run_event as act
+    from app.wiring import read_settings
+
+    settings = read_settings()
+    return EXIT_USAGE if settings is None else act(os.environ, settings)
+
+
+def _with_store(verb: Callable[[Settings], int]) -> int:
+    from app.desk import NoStore
+    from app.wiring import read_settings
+
+    settings = read_settings()
+    if settings is None:
+        return EXIT_USAGE
+    try:
+        return verb(settings)
+    except NoStore as error:
+        return _refuse(error)

@@ -95,8 +95,30 @@ def read_settings() -> Settings | None:
         return None
 
 
+def configure_logs(settings: Settings) -> None:
+    """One line a record on stderr: JSON for machines, or the console form for people."""
+    import logging
+
+    import structlog
+
+    form: structlog.typing.Processor = structlog.processors.JSONRenderer()
+    if settings.log_format == "console":
+        form = structlog.dev.ConsoleRenderer()
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[settings.log_level]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            form,
+        ],
+    )
+
+
 def serve(host: str, port: int) -> int:
-    """Run the service until it is stopped. 2 where the settings do not suffice."""
+    """Run the service until it is stopped; "" and -1 take the settings' own. 2 where the settings do not suffice."""
     settings = read_settings()
     if settings is None:
         return 2
@@ -108,6 +130,9 @@ def serve(host: str, port: int) -> int:
 
     from app.main import create_app
 
+    configure_logs(settings)
     hosts = Hosts(api=settings.github_url.rstrip("/"))
-    uvicorn.run(create_app(settings, rooms_for(settings, hosts)), host=host, port=port, access_log=False)
+    application = create_app(settings, rooms_for(settings, hosts))
+    place = {"host": host or settings.host, "port": settings.port if port < 0 else port}
+    uvicorn.run(application, **place, access_log=False, log_level=settings.log_level.lower())
     return 0

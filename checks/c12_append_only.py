@@ -84,7 +84,7 @@ def append_only(facts: Facts, scope: Scope) -> CheckResult:
     except RejectedInput as rejected:
         return _rejected(rejected.problems)
     keys = [key for key in scope.keys if any(entry.append_only for entry in entries_of(scope, key.key))]
-    compared = compare_measurement(base, head, [key.key for key in keys], scope.rules)
+    compared = compare_measurement(base, head, [key.key for key in keys], scope.rules, scope.closure)
     existing = replace(compared, differences=tuple(one for one in compared.differences if not one.is_new))
     if existing.paths:
         reason = f"existing points change: {files_of(existing)}"

@@ -26,7 +26,7 @@ def compared(facts: Facts, scope: Scope, sha: str, keys: Iterable[str]) -> Compa
     if tree is None:
         reason = others.reason if isinstance(others, Missing) else "were not gathered"
         raise cannot_verify(f"files at {sha[:7]}", reason)
-    return compare_measurement(tree, head, keys, scope.rules)
+    return compare_measurement(tree, head, keys, scope.rules, scope.closure)
 
 
 def undecided(comparison: Comparison) -> tuple[Unverified, ...]:

@@ -191,8 +191,8 @@ class PullState:
     """Everything that a decision may read. `bot` is our own identity on this repository.
 
     `tampered` are comments of ours that somebody edited: written over, never believed. `refresh` asks for fresh
-    verdicts because outside sources may have changed behind them. `unseen`: comments of ours count that GitHub does
-    not list yet. `done_commands` are the keys of one-shot commands that were just done.
+    verdicts because outside sources may have changed behind them. `unseen`: GitHub does not list every comment yet that
+    we made or were told of; ours count already. `done_commands` are the keys of one-shot commands that were just done.
     """
 
     ref: PullRef

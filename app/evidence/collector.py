@@ -6,7 +6,7 @@ each with its own outcome. One source that fails never stops the others: it is r
     round 1  state (pull request, commits, files, comments, labels), then activity, permissions, runs
              and the files at head, merge base, target tip and sign-off base
     round 2  teams and permissions of owners; jobs and artifacts of the chosen run; files that the masters name
-    round 3  logs and artifact members
+    round 3  logs and artifact members; scripts that launching the affected keys reads
     round 4  files at the measured and the signed commit; outside hosts: upstream recipe (named by the sign-off), draft
              checkpoints (named by recipes), overview
 
@@ -25,7 +25,7 @@ from typing import Any
 from app.commands import parse
 from app.evidence import outside
 from app.evidence.bundle import Bundle, SourceStatus
-from app.evidence.file_sources import first_files, named_files, other_files
+from app.evidence.file_sources import first_files, launch_files, named_files, other_files
 from app.evidence.gathering import (
     Gathering,
     Request,
@@ -65,7 +65,7 @@ def collect(reads: Reads, request: Request, outside_needs: OutsideNeeds) -> Bund
         run_round(pool, gathering, reads, (_activity, _permissions, _runs, first_files))
         _remember_signed_head(gathering)
         run_round(pool, gathering, reads, (_owners, _run_details, named_files))
-        run_round(pool, gathering, reads, (_logs, _artifacts))
+        run_round(pool, gathering, reads, (_logs, _artifacts, launch_files))
         needed = outside_needs(gathering.facts())
         hosts = [source for name, source in _OUTSIDE.items() if name in needed]
         run_round(pool, gathering, reads, (other_files, *hosts))

@@ -5,6 +5,9 @@ Round one needs the list of changed files; later rounds read what masters name, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from app.evidence import wanted
 from app.evidence.gathering import (
     Gathering,
@@ -25,6 +28,8 @@ from app.facts.sweep import ChangelogMetadata, EvidenceRun
 from app.target.changelog import difference
 from app.target.tree import Layout, Tree
 
+MAX_LAUNCH_ROUNDS = 5
+
 
 @guarded("changed_files", "tree_head", "tree_merge_base", "tree_target", "tree_signoff_base")
 def first_files(gathering: Gathering, reads: Reads) -> None:
@@ -32,14 +37,14 @@ def first_files(gathering: Gathering, reads: Reads) -> None:
     comparison = reads.compare(record["repository"], state.target_sha, record["head_sha"])
     gathering.merge_base = comparison.merge_base
     gathering.put("changed_files", comparison.files)
-    changed = [path for file in comparison.files for path in (file["path"], file.get("previous_path", "")) if path]
+    changed = _changed_paths(comparison.files)
     layout = wanted.layout_of(changed, state.october)
     head = wanted.head_files(layout, changed, gathering.request.number)
-    folders = wanted.directories(layout)
+    folders = wanted.launch_directories(layout)
     trees = (
         Wanted("tree_head", record["head_sha"], head, folders),
         Wanted("tree_merge_base", comparison.merge_base, head, folders),
-        Wanted("tree_target", state.target_sha, wanted.target_files(layout), folders),
+        Wanted("tree_target", state.target_sha, wanted.target_files(layout), wanted.directories(layout)),
     )
     history = (state.target_sha, layout.checklist, _signed_time(gathering))
     answer = reads.files(record["repository"], wishes(trees), history=history)
@@ -50,6 +55,11 @@ def first_files(gathering: Gathering, reads: Reads) -> None:
         put_tree(gathering, then, {layout.checklist: answer.history_content})
     else:
         gathering.lack("tree_signoff_base", f"{layout.checklist} has no version before the sign-off")
+
+
+def _changed_paths(files: Iterable[Mapping[str, Any]]) -> list[str]:
+    """New and, for renames, old paths."""
+    return [path for file in files for path in (file["path"], file.get("previous_path", "")) if path]
 
 
 def _signed_time(gathering: Gathering) -> str:
@@ -86,6 +96,23 @@ def _names(head: Tree, base: Tree, layout: Layout, gathering: Gathering) -> tupl
     return tuple(path for path in wanted.named_recipes(blocks, layout) if path not in known)
 
 
+@guarded("tree_launch")
+def launch_files(gathering: Gathering, reads: Reads) -> None:
+    """Scripts that launching the affected keys reads, at head and merge base; what one names is asked for next."""
+    record = gathering.state.pull_request
+    changed = _changed_paths(gathering.sources["changed_files"])
+    for _ in range(MAX_LAUNCH_ROUNDS):
+        head, base = tree_of(gathering, "tree_head"), tree_of(gathering, "tree_merge_base")
+        paths = wanted.unread_launch_files(base, head, changed)
+        if not paths:
+            return
+        trees = [Wanted("", sha, paths, ()) for sha in (record["head_sha"], gathering.merge_base)]
+        answer = reads.files(record["repository"], wishes(trees))
+        for name, sha in (("tree_head", record["head_sha"]), ("tree_merge_base", gathering.merge_base)):
+            found = answer.files.get(sha, {})
+            grow_tree(gathering, name, {path: found.get(path) for path in paths})
+
+
 @guarded("tree_measured", "tree_signed")
 def other_files(gathering: Gathering, reads: Reads) -> None:
     """The same files at the measured and the signed commit, where these are not the head."""
@@ -105,7 +132,7 @@ def other_files(gathering: Gathering, reads: Reads) -> None:
         return
     head = earlier(gathering, "tree_head")
     paths = sorted({*head["files"], *head["absent"]})
-    trees = [Wanted(name, sha, paths, ()) for name, sha in wanted_shas.items()]
+    trees = [Wanted(name, sha, paths, head["folders"]) for name, sha in wanted_shas.items()]
     answer = reads.files(record["repository"], wishes(trees))
     for tree in trees:
         put_tree(gathering, tree, answer.files.get(tree.sha, {}))

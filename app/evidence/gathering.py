@@ -143,7 +143,10 @@ def put_tree(gathering: Gathering, tree: Wanted, found: Mapping[str, bytes | Non
     mine = {path: content for path, content in found.items() if content is not None and tree.owns(path)}
     files = {path: gathering.store(content) for path, content in sorted(mine.items())}
     absent = sorted(set(tree.paths) - set(files))
-    gathering.put(tree.name, {"revision": tree.sha, "files": files, "absent": absent, "problems": {}})
+    folders = sorted(tree.folders)
+    gathering.put(
+        tree.name, {"revision": tree.sha, "files": files, "absent": absent, "folders": folders, "problems": {}}
+    )
 
 
 def grow_tree(gathering: Gathering, name: str, found: Mapping[str, bytes | None]) -> None:
@@ -162,7 +165,7 @@ def grow_tree(gathering: Gathering, name: str, found: Mapping[str, bytes | None]
 def tree_of(gathering: Gathering, name: str) -> Tree:
     raw = earlier(gathering, name)
     files = {path: gathering.blobs[blob] for path, blob in raw["files"].items()}
-    return Tree(raw["revision"], files, frozenset(raw["absent"]))
+    return Tree(raw["revision"], files, frozenset(raw["absent"]), folders=frozenset(raw["folders"]))
 
 
 def live_sign_off(facts: Facts, wanted_one: Mapping[str, Any]) -> SignedComment | None:

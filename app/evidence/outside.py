@@ -16,6 +16,7 @@ from app.facts.repository import HeadTree, MergeBaseTree
 from app.facts.sign_off import SignedComment
 from app.planner.points import Point
 from app.planner.scope import compute_scope
+from app.target.closure import LaunchClosure
 from app.target.recipe import EffectiveRecipe
 from app.target.speculation import speculation_of
 
@@ -95,7 +96,9 @@ def checkpoints(reads: Reads, facts: Facts, store: Store) -> list[dict[str, Any]
 def _named(facts: Facts) -> list[tuple[str, str]]:
     from app.facts.github import ChangedFiles
 
-    scope = compute_scope(facts[MergeBaseTree].tree, facts[HeadTree].tree, facts[ChangedFiles].paths)
+    scope = compute_scope(
+        facts[MergeBaseTree].tree, facts[HeadTree].tree, facts[ChangedFiles].paths, closure=LaunchClosure()
+    )
     found = {_checkpoint_of(point) for point in scope.speculative_points}
     return sorted((name, "main") for name in found if name and re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII))
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from app.target.tree import OCTOBER_ROOT, Layout
+from app.planner.scope import compute_scope
+from app.target.closure import LaunchClosure, launcher_folders
+from app.target.source import RejectedInput
+from app.target.tree import OCTOBER_ROOT, Layout, NotRecorded, Tree
 
 CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 POLICY = ".github/sweepgate.yml"
 MAX_RECIPES = 400
+MAX_LAUNCH_FILES = 600
 
 _RECIPE = re.compile(rb"""(?:srt-recipe|eval-srt-recipe):\s*['"]?([^\s'",}\]#]+)""")
 _CONFIG_FILE = re.compile(rb"""(?:EVAL_)?(?:CONFIG_FILE|SRT_RECIPE)=([^\s'",}\]#]+)""")
@@ -42,6 +46,27 @@ def target_files(layout: Layout) -> tuple[str, ...]:
 def directories(layout: Layout) -> tuple[str, ...]:
     """Folders read whole (they are small): golden curves and shared recipe fragments."""
     return (layout.golden_curves.rstrip("/"), layout.fragments.rstrip("/"))
+
+
+def launch_directories(layout: Layout) -> tuple[str, ...]:
+    """Folders read whole where measurements are compared: those above and the launcher's own modules."""
+    return (*directories(layout), *launcher_folders(layout))
+
+
+def unread_launch_files(base: Tree, head: Tree, changed: Iterable[str]) -> tuple[str, ...]:
+    """Files that launching an affected key reads at either revision and that were not gathered yet.
+
+    What is gathered may name more: ask again until nothing is named. At most MAX_LAUNCH_FILES.
+    """
+    closure = LaunchClosure()
+    try:
+        for key in compute_scope(base, head, changed, closure=closure).keys:
+            for entry, tree in ((key.base, base), (key.head, head)):
+                if entry is not None:
+                    closure(entry, tree)
+    except (NotRecorded, RejectedInput):
+        return ()
+    return closure.unread()[:MAX_LAUNCH_FILES]
 
 
 def named_recipes(master_blocks: Iterable[bytes], layout: Layout) -> tuple[str, ...]:

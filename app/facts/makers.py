@@ -134,7 +134,7 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
 def _tree(content: Content, source: str, kind: type[Fact]) -> Tree:
     record: TreeRecord = content.parsed(source, TreeRecord, kind)
     files = {path: content.blob(blob, kind) for path, blob in record.files.items()}
-    return Tree(record.revision, files, frozenset(record.absent))
+    return Tree(record.revision, files, frozenset(record.absent), folders=frozenset(record.folders))
 
 
 def _read(tree: Tree, path: str, kind: type[Fact]) -> bytes:
@@ -221,7 +221,10 @@ def _golden_curves(_content: Content, facts: Facts) -> GoldenCurves:
     target, head = facts[TargetTree].tree, facts[HeadTree].tree
     ours = _curve_files(target)
     theirs = _curve_files(head)
-    from_head = {name for name, (path, _) in theirs.items() if name not in ours and target.knows(_at(target, path))}
+    looked = target.lists(target.layout.golden_curves.rstrip("/"))
+    from_head = {
+        name for name, (path, _) in theirs.items() if name not in ours and (looked or target.knows(_at(target, path)))
+    }
     edited = {name for name, (_, raw) in theirs.items() if name in ours and ours[name][1] != raw}
     chosen = {**{name: theirs[name] for name in from_head}, **ours}
     curves = {}

@@ -240,9 +240,13 @@ class PageRecord(Record):
 
 
 class TreeRecord(Record):
-    """Repository files read at one revision: path -> blob; `absent` were looked for and do not exist."""
+    """Repository files read at one revision: path -> blob; `absent` were looked for and do not exist.
+
+    `folders` were read whole.
+    """
 
     revision: str
     files: dict[str, str] = {}
     absent: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     problems: dict[str, str] = {}

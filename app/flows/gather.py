@@ -73,6 +73,7 @@ class Extras:
     refresh: bool = False
     recent: tuple[tuple[int, str], ...] = ()
     done_commands: frozenset[str] = frozenset()
+    told: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -102,7 +103,7 @@ class Gatherer:
         unseen = self._unseen(state, extras)
         return replace(
             state,
-            unseen=bool(unseen),
+            unseen=bool(unseen) or bool(extras.told - {remark.id for remark in state.remarks}),
             done_commands=extras.done_commands,
             runs=tuple(self._with_memos(ref, run) for run in runs),
             own=(*self.markers.own(ref, state.remarks, state.bot), *self.markers.own(ref, unseen, state.bot)),

@@ -28,8 +28,9 @@ from app.flows.ports import Access, Clock, Memos, Meters, SameMeasurement
 
 LOG = structlog.get_logger("sweepgate.reconcile")
 
-# Seconds until the next look where GitHub had not made up its mind or did not show everything yet.
+# Seconds until the next look where GitHub had not made up its mind, and where it did not show everything yet.
 LOOK_AGAIN = 5.0
+LOOK_AGAIN_UNSEEN = 1.0
 
 
 class Records(Protocol):
@@ -120,7 +121,8 @@ class Reconciler:
             raise refused
         lines = tuple({"code": line.code, **line.values} for line in decision.lines)
         LOG.info("reconciled", pull=str(state.ref), head=state.head_sha, actions=done)
-        return Outcome(tuple(done), lines, LOOK_AGAIN if decision.retry or state.unseen else None)
+        soon = LOOK_AGAIN_UNSEEN if state.unseen else LOOK_AGAIN if decision.retry else None
+        return Outcome(tuple(done), lines, soon)
 
     def _measure(self, action: Action, received_at: float | None) -> None:
         self.meters.count("actions", {"action": type(action).__name__})

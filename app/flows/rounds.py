@@ -9,6 +9,8 @@
 
 Invariants: the memory of a round is written after its requests are, so a crash repeats a round and never skips one.
 An unchanged repository costs three requests, whatever the number of its pull requests.
+GitHub's times are whole seconds and its lists lag: what changed just before a round is looked at once more by the next
+one, so that a second change in the same second, or one that was not shown yet, is not missed.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -31,6 +34,8 @@ from app.store.database import Database
 LOG = structlog.get_logger("sweepgate.round")
 
 MAX_OUTSIDE = 20
+# Seconds by which a list may lag behind, by GitHub's own times.
+LAG = 5.0
 _NUMBER = re.compile(r"#([1-9][0-9]{0,9})\b")
 
 
@@ -108,7 +113,7 @@ class Rounds:
         before = records.round_state(self._database, repository)
         after: dict[str, Any] = dict(before)
         listed = _changed_pulls(reader.pulls(repository), before, after)
-        found = {pull.number for pull in listed if pull.is_open or before}
+        found = {pull.number for pull in listed if pull.is_open or before} | set(before.get("again", ()))
         found |= _changed_runs(reader.runs(repository), before, after, listed)
         trusted = reader.trusted(repository)
         if before.get("trusted", trusted) != trusted:
@@ -145,6 +150,7 @@ def _changed_pulls(
     """Pull requests that changed since the last round. Reads pages only until a known one."""
     seen, at_seen = str(before.get("seen", "")), set(before.get("at_seen", ()))
     changed: list[ListedPull] = []
+    after["again"] = []
     for page in pages:
         fresh = [
             pull for pull in page if pull.updated_at > seen or (pull.updated_at == seen and pull.number not in at_seen)
@@ -154,6 +160,7 @@ def _changed_pulls(
             break
     if changed:
         newest = max(pull.updated_at for pull in changed)
+        after["again"] = sorted(pull.number for pull in changed if _seconds(newest) - _seconds(pull.updated_at) <= LAG)
         kept = at_seen if newest == seen else set()
         after["seen"] = newest
         after["at_seen"] = sorted(kept | {pull.number for pull in changed if pull.updated_at == newest})
@@ -164,6 +171,10 @@ def _changed_pulls(
                 heads[str(pull.number)] = [pull.head_sha, pull.head_ref]
         after["heads"] = heads
     return changed
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def _changed_runs(

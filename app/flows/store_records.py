@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,9 +11,12 @@ from typing import Any
 from app.decide.state import Callback, LabelApproval, Person, PullRef
 from app.flows.gather import Extras
 from app.flows.ports import Clock, Meters
-from app.store import records
+from app.store import inbox, records
 from app.store.database import Database
 from app.store.records import Ledger, Memos
+
+# Seconds for which GitHub may not show a comment that a delivery told of; after that it is taken to be gone.
+TOLD_SECONDS = 15.0
 
 
 class StoreRecords:
@@ -41,7 +45,21 @@ class StoreRecords:
             self._refresh(ref),
             self._recent(ref),
             frozenset(key.rpartition(":")[2] for key, _ in self._done(f"{ref}:retry:")),
+            self._told(ref),
         )
+
+    def _told(self, ref: PullRef) -> frozenset[int]:
+        """Comments that deliveries of the last seconds told of and none of them told as deleted."""
+        bodies = inbox.recent(
+            self._database, ref.repository, ref.number, event="issue_comment", since=self._clock() - TOLD_SECONDS
+        )
+        payloads = [json.loads(body) for body in bodies]
+        ids: dict[str, set[int]] = {"created": set(), "deleted": set()}
+        for payload in payloads:
+            number = payload.get("comment", {}).get("id")
+            if payload.get("action") in ids and isinstance(number, int):
+                ids[payload["action"]].add(number)
+        return frozenset(ids["created"] - ids["deleted"])
 
     def _done(self, prefix: str) -> list[tuple[str, str]]:
         return self.ledger.recent(prefix, since=self._clock() - self._visible)

@@ -325,6 +325,10 @@ class GitHub:
         url = f"/repos/{repository}/commits/{sha}/check-runs"
         return [decode.check_run(node) for node in self._list(url, repository, params, "check_runs")]
 
+    def labels(self, repository: str) -> frozenset[str]:
+        """Names of the repository's labels."""
+        return frozenset(str(node["name"]) for node in self._list(f"/repos/{repository}/labels", repository))
+
     # plumbing --------------------------------------------------------------------------------------------------
 
     def _object(self, url: str, repository: str, params: dict[str, str] | None = None) -> Json:

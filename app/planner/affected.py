@@ -47,6 +47,7 @@ def scope_between(
         head_entries=tuple(after.entries.values()),
         base_entries=tuple(before.entries.values()),
         undecided=undecided,
+        closure=closure,
     )
 
 

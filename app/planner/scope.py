@@ -107,6 +107,7 @@ class Scope:
     head_entries: tuple[MasterEntry, ...] = ()
     base_entries: tuple[MasterEntry, ...] = ()
     undecided: tuple[str, ...] = field(default_factory=tuple)
+    closure: Closure | None = field(default=None, compare=False, repr=False)
 
     @property
     def points(self) -> tuple[Point, ...]:

@@ -19,7 +19,7 @@ from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 BUSY_SECONDS = 30
@@ -47,6 +47,10 @@ COMMITS = (
 
 class StoreFull(Exception):  # noqa: N818
     """The disk or the database cannot take more. The caller answers 503, so that GitHub can deliver again."""
+
+
+# Everything that a database which is absent, wrong or full raises.
+STORE_ERRORS = (SQLAlchemyError, StoreFull, OSError, ImportError)
 
 
 class Database:

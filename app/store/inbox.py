@@ -236,3 +236,18 @@ def prune(database: Database, *, older_than: float, limit: int = 1000) -> int:
     )
     with database.write("inbox.prune") as connection:
         return connection.execute(delete(INBOX).where(INBOX.c.id.in_(old))).rowcount
+
+
+def recent(
+    database: Database, repository: str, number: int, *, event: str, since: float, limit: int = 20
+) -> list[bytes]:
+    """Bodies of the newest deliveries of one kind about a pull request that were received since then."""
+    mine = (INBOX.c.repository == repository, INBOX.c.number == number, INBOX.c.event == event)
+    with database.read() as connection:
+        rows = connection.execute(
+            select(INBOX.c.body)
+            .where(*mine, INBOX.c.received_at > since)
+            .order_by(INBOX.c.received_at.desc())
+            .limit(limit)
+        )
+        return [zlib.decompress(body) for body in rows.scalars()]

@@ -5,7 +5,8 @@ enters and the files that its commands name. Both layouts: the rows' recipes, sh
 benchmark client's scripts. October: the launcher's own modules, which every launch runs.
 
 Invariants: what depends on the point (concurrency, parallelism, eval or not) is not known to the evaluation, so every
-branch that any point may take counts. A script that may be of the repository and cannot be named is said in `unknown`.
+branch that any point may take counts. A script that may be of the repository and cannot be named is said in `unknown`,
+and so is a file that was not gathered (`unread`): gathering it and asking again may name more.
 """
 
 from __future__ import annotations
@@ -41,11 +42,13 @@ class ClosureResult:
 
     paths: frozenset[str]
     undecided: tuple[str, ...] = ()
+    unread: frozenset[str] = frozenset()
 
     @property
     def unknown(self) -> str:
         """The reasons in one text, "" where these are all files."""
-        return "; ".join(self.undecided)
+        unread = f"{', '.join(sorted(self.unread)[:3])} was not gathered" if self.unread else ""
+        return "; ".join((*self.undecided, *([unread] if unread else ())))
 
 
 @dataclass
@@ -63,6 +66,10 @@ class LaunchClosure:
             known = self._done[id(tree), entry.key] = self._closure(entry, tree)
         return known
 
+    def unread(self) -> tuple[str, ...]:
+        """Files that closures so far asked for and that were not gathered."""
+        return tuple(sorted({path for result in self._done.values() for path in result.unread}))
+
     def _closure(self, entry: MasterEntry, tree: Tree) -> ClosureResult:
         found = _Found()
         for row in _rows(entry):
@@ -71,9 +78,11 @@ class LaunchClosure:
                 for launcher, runner in _launchers(entry, tree, found):
                     found.add(self.evaluated(tree, launcher, {**_any_point(row), "RUNNER_NAME": runner}, found))
         if tree.layout is Layout.OCTOBER:
-            for module in _LAUNCHER_MODULES:
-                found.paths.update(tree.below(tree.layout.root + module))
-        return ClosureResult(frozenset(found.paths), tuple(dict.fromkeys(found.undecided)))
+            for folder in launcher_folders(tree.layout):
+                found.paths.update(tree.below(f"{folder}/"))
+                if not tree.lists(folder):
+                    found.undecided.append(f"{folder} was not read")
+        return ClosureResult(frozenset(found.paths), tuple(dict.fromkeys(found.undecided)), frozenset(found.unread))
 
     def evaluated(self, tree: Tree, script: str, env: Mapping[str, str | None], found: _Found) -> Evaluated | None:
         """The evaluation of a script; one for all environments that agree in what the script reads."""
@@ -83,8 +92,8 @@ class LaunchClosure:
                 return result
         try:
             result = evaluate(tree, script, env)
-        except NotRecorded:
-            found.undecided.append(f"{script} was not gathered")
+        except NotRecorded as unseen:
+            found.unread.add(unseen.path)
             return None
         except RejectedInput:
             found.undecided.append(f"{script} is not in the repository: the entry cannot be launched")
@@ -99,12 +108,14 @@ class _Found:
 
     paths: set[str] = field(default_factory=set)
     undecided: list[str] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
 
     def add(self, evaluated: Evaluated | None) -> None:
         if evaluated is None:
             return
         self.paths.update(evaluated.scripts)
         self.paths.update(evaluated.files)
+        self.unread.update(evaluated.unread)
         if not evaluated.finished:
             self.undecided.append(f"{evaluated.script} is larger than what is evaluated")
         names = {posixpath.basename(path) for path in evaluated.scripts}
@@ -124,22 +135,46 @@ class _Found:
             fragment = fragment_path(tree.layout, path, scenario)
             if fragment:
                 self.paths.add(fragment)
-            for recipe in _recipes(tree, path, selector, scenario):
+            for recipe in self._recipes(tree, path, selector, scenario):
                 self._add_scripts(closure, tree, recipe)
+
+    def _recipes(self, tree: Tree, path: str, selector: str, scenario: str) -> tuple[EffectiveRecipe, ...]:
+        """The row's variants; none where the recipe cannot be read, which others report."""
+        try:
+            return read_recipe(tree, path, selector, scenario, lenient=True)
+        except NotRecorded as unseen:
+            self.unread.add(unseen.path)
+        except RejectedInput:
+            pass
+        return ()
 
     def _add_scripts(self, closure: LaunchClosure, tree: Tree, recipe: EffectiveRecipe) -> None:
         for script in recipe.setup_scripts:
             for path in setup_paths(tree, recipe.path, str(script.value)):
-                if path in tree.files:
-                    self.paths.add(path)
+                self._add_file(tree, path)
         command = recipe.benchmark.get("command")
         if command is None:
             return
         for word in _split(str(command.value)):
-            path = tree.layout.root + word.removeprefix("/infmax-workspace/").removeprefix("/workspace/")
-            if word.endswith(".sh") and path in tree.files:
+            inside = word.removeprefix("/infmax-workspace/").removeprefix("/workspace/")
+            path = tree.layout.root + inside
+            if inside.endswith(".sh") and not inside.startswith("/") and self._add_file(tree, path):
                 env = {name: str(setting.value) for name, setting in recipe.benchmark_env.items()}
                 self.add(closure.evaluated(tree, path, {**env, **dict.fromkeys(("CONC", "EVAL_ONLY"))}, self))
+
+    def _add_file(self, tree: Tree, path: str) -> bool:
+        """True where the file is in the repository. One that nobody looked for is unread."""
+        if not tree.knows(path):
+            self.unread.add(path)
+            return False
+        if path in tree.files:
+            self.paths.add(path)
+        return path in tree.files
+
+
+def launcher_folders(layout: Layout) -> tuple[str, ...]:
+    """Folders of the launcher's own modules, which every launch runs. Empty in August, where it is one script."""
+    return tuple(layout.root + folder for folder in _LAUNCHER_MODULES) if layout is Layout.OCTOBER else ()
 
 
 def setup_paths(tree: Tree, recipe: str, name: str) -> tuple[str, ...]:
@@ -147,14 +182,6 @@ def setup_paths(tree: Tree, recipe: str, name: str) -> tuple[str, ...]:
     folder = "multi_node" if "/multi_node/" in recipe else "single_node"
     shared = f"{tree.layout.recipes}{folder}/srt-slurm-recipes/configs/{name}"
     return (shared, f"{posixpath.dirname(recipe)}/{name}")
-
-
-def _recipes(tree: Tree, path: str, selector: str, scenario: str) -> tuple[EffectiveRecipe, ...]:
-    """The row's variants; none where the recipe cannot be read, which others report."""
-    try:
-        return read_recipe(tree, path, selector, scenario, lenient=True)
-    except (RejectedInput, NotRecorded):
-        return ()
 
 
 def _split(command: str) -> list[str]:

@@ -61,7 +61,8 @@ class Open:
 class Evaluated:
     """One script, evaluated for one point. `scripts` are the repository's scripts that were entered (sourced or
     started), the evaluated one first; `files` all repository files that a command or a redirection names. `finished`
-    is False where the bounds were reached: then nothing after that is known."""
+    is False where the bounds were reached: then nothing after that is known. `unread` are repository files that the
+    evaluation asked for and that were not gathered."""
 
     script: str
     commands: tuple[Command, ...]
@@ -71,6 +72,7 @@ class Evaluated:
     undecided: tuple[Open, ...]
     read: frozenset[str]
     finished: bool = True
+    unread: frozenset[str] = frozenset()
 
     def content_of(self, path: str) -> Written | None:
         """The last text written to a file."""
@@ -97,6 +99,7 @@ class Record:
     files: set[str] = field(default_factory=set)
     undecided: dict[Open, None] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
     at_place: dict[FileLine, int] = field(default_factory=dict)
     steps: int = 0
     branches: int = 0
@@ -129,4 +132,5 @@ class Record:
             tuple(self.undecided),
             frozenset(self.read),
             finished,
+            frozenset(self.unread),
         )

@@ -105,6 +105,7 @@ class Shell:
         try:
             return self.tree.read(path)
         except NotRecorded:
+            self.record.unread.add(path)
             return None
 
     def file_exists(self, path: str, kind: str) -> bool | None:

@@ -88,7 +88,7 @@ class Tree:
     """Bytes by repository path at one revision.
 
     `files` may be lazy (reading from git or disk when asked). `absent` are paths known not to exist. With
-    `complete=True` every path not in `files` is absent.
+    `complete=True` every path not in `files` is absent. `folders` were read whole.
     """
 
     revision: str
@@ -96,6 +96,7 @@ class Tree:
     absent: frozenset[str] = field(default_factory=frozenset)
     complete: bool = False
     forced_layout: Layout | None = None
+    folders: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def layout(self) -> Layout:
@@ -123,6 +124,10 @@ class Tree:
 
     def knows(self, path: str) -> bool:
         return self.complete or path in self.absent or path in self.files
+
+    def lists(self, folder: str) -> bool:
+        """True where every file below a folder was looked at."""
+        return self.complete or folder in self.folders
 
     def below(self, prefix: str) -> Iterator[str]:
         """Recorded paths that start with `prefix`, sorted."""

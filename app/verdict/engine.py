@@ -24,6 +24,7 @@ from app.facts.other_rows import OtherRows
 from app.facts.repository import HeadTree, MergeBaseTree
 from app.planner.scope import Scope, compute_scope
 from app.policy import Policy, read_policy
+from app.target.closure import LaunchClosure
 from app.target.source import RejectedInput
 from app.target.tree import NotRecorded, Tree
 from checks.contract import (
@@ -139,7 +140,7 @@ def scope_of(facts: Facts) -> Scope | Unverified:
         changed = facts[ChangedFiles].paths
         if not changed and _differ(base, head):
             return Unverified(ChangedFiles.title, "the list is empty, although files differ from the merge base")
-        return compute_scope(base, head, changed)
+        return compute_scope(base, head, changed, closure=LaunchClosure())
     except MissingFact as absent:
         return Unverified(absent.missing.source, absent.missing.reason)
     except NotRecorded as unseen:

@@ -23,14 +23,15 @@ class Route:
     path: str
     rows: frozenset[int]
     skip: int = 0
+    times: int = 0
 
     def fault(self, status: int, message: str = "Server Error") -> Fault:
-        times = 4 if self.path == GRAPHQL else 0
+        times = self.times or (4 if self.path == GRAPHQL else 0)
         return Fault(self.path, status=status, message=message, times=times, skip=self.skip)
 
 
-def route(path: str, *numbers: int, skip: int = 0) -> Route:
-    return Route(path, frozenset(numbers), skip)
+def route(path: str, *numbers: int, skip: int = 0, times: int = 0) -> Route:
+    return Route(path, frozenset(numbers), skip, times)
 
 
 GRAPHQL = "^/graphql$"
@@ -46,8 +47,9 @@ ROUTES = {
     "artifact of a point": route("/7904128002/zip$", 1, 14),
     "artifact of the evals": route("/7904128025/zip$", 2),
     "job logs": route("/attempts/1/logs$", 9, 11, 13),
-    "upstream pull request": route(GRAPHQL, 3, skip=2),
-    "upstream files": route(GRAPHQL, 3, skip=3),
+    "launch files, which only a comparison with another commit needs": route(GRAPHQL, skip=2, times=1),
+    "upstream pull request": route(GRAPHQL, 3, skip=3),
+    "upstream files": route(GRAPHQL, 3, skip=4),
     "archive of a point": route(f"{HOST}files/artifact/.*7904128002", 1, 14),
     "archive of the evals": route(f"{HOST}files/artifact/.*7904128025", 2),
     "archive of the logs": route(f"{HOST}files/logs", 9, 11, 13),
