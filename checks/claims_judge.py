@@ -1,7 +1,8 @@
 """Purpose: compares one claim of a description with what the pull request really changes.
 
 A claim is confirmed, contradicted, or not checkable. It is contradicted only where the semantic diff says the opposite
-for every affected key that the claim could be about; doubt is "not checkable", never a contradiction.
+for every affected key that the claim could be about; doubt is "not checkable", never a contradiction. So is what
+rests on a recipe that was read at one revision alone.
 
 Invariants: pure; reads the scope and, for "base settings", the recipe files of both revisions where they were gathered.
 """
@@ -16,13 +17,15 @@ from enum import Enum
 from app.planner.points import AGENTIC, Point
 from app.planner.scope import AffectedKey, Scope
 from app.target.flags import canonical, canonical_image
-from app.target.recipe import EffectiveRecipe
+from app.target.recipe import EffectiveRecipe, Unbound
 from app.target.recipe_document import plain, read_document
 from app.target.source import RejectedInput
 from app.target.speculation import speculation_of
 from app.target.tree import NotRecorded, Tree
 from checks.applying import listed
 from checks.claims import Claim, Span
+
+_BY_RECIPE = ("changed", "unchanged", "pin", "set")
 
 
 class State(Enum):
@@ -63,7 +66,10 @@ class Diff:
         }
         if claim.kind not in judges or (not self.scope.keys and claim.kind == "no-change"):
             return Verdict(claim, State.UNKNOWN)
-        return judges[claim.kind](claim)
+        judged = judges[claim.kind](claim)
+        if judged.state is State.CONTRADICTED and claim.kind in _BY_RECIPE and any(map(_half_read, self._keys(claim))):
+            return Verdict(claim, State.UNKNOWN)
+        return judged
 
     def _keys(self, claim: Claim) -> list[AffectedKey]:
         """Keys that the claim names, else all affected ones."""
@@ -198,6 +204,15 @@ class Diff:
         if touched:
             return Verdict(claim, State.CONTRADICTED, f"points of {listed(touched)} change")
         return Verdict(claim, State.UNKNOWN)
+
+
+def _half_read(key: AffectedKey) -> bool:
+    """True where recipes of one side alone could be read: what differs then may be what was not seen."""
+    return key.base is not None and key.head is not None and _unread(key.base_points) is not _unread(key.points)
+
+
+def _unread(points: Iterable[Point]) -> bool:
+    return any(isinstance(point.recipe, Unbound) and point.recipe.outside_repository for point in points)
 
 
 def _by_concurrency(points: Iterable[Point]) -> dict[int, list[Point]]:

@@ -167,7 +167,7 @@ def test_a_shared_file_that_was_not_read_leaves_no_row_verified(path: str, at: s
 @pytest.mark.parametrize("at", ["tree_head", "tree_merge_base"])
 @pytest.mark.parametrize("name", MADE)
 def test_a_file_that_was_not_read_makes_no_row_inapplicable(name: str, at: str) -> None:
-    """Each recorded file in turn: what was PASS, FAIL or WARN does not become N/A."""
+    """Each recorded file in turn: what was PASS, FAIL or WARN does not become N/A, and no claim is called wrong."""
     before = MADE[name]().rows()
     applicable = {number for number, (status, _) in before.items() if status != NA.value}
     for path in bundle_of(name).sources[at]["files"]:
@@ -178,6 +178,7 @@ def test_a_file_that_was_not_read_makes_no_row_inapplicable(name: str, at: str) 
             del tree["files"][path]
         rows = editor.rows()
         assert not {number for number in applicable if rows[number][0] == NA.value}, path
+        assert "contradicted: " not in rows[15][1], (path, rows[15])
 
 
 def inapplicable(bundle: Bundle) -> set[int]:
