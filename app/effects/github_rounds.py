@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from app.effects.github import TRUSTED, translated
+from app.effects.ports import NotThere
 from app.effects.rounds import ListedPull, ListedRun
 from app.github.client import GitHub
 from app.policy import SweepPolicy
@@ -30,9 +31,12 @@ class GitHubRounds:
                 return
 
     def runs(self, repository: str) -> Sequence[ListedRun]:
-        """The newest hundred runs of the sweep workflow."""
-        with translated():
-            found = self._github.runs(repository, self._sweep.workflow)
+        """The newest hundred runs of the sweep workflow; none where the repository has no such workflow."""
+        try:
+            with translated():
+                found = self._github.runs(repository, self._sweep.workflow)
+        except NotThere:
+            return ()
         return tuple(
             ListedRun(
                 run.id,

@@ -56,9 +56,9 @@ class StoreRecords:
         payloads = [json.loads(body) for body in bodies]
         ids: dict[str, set[int]] = {"created": set(), "deleted": set()}
         for payload in payloads:
-            number = payload.get("comment", {}).get("id")
-            if payload.get("action") in ids and isinstance(number, int):
-                ids[payload["action"]].add(number)
+            action, comment = str(payload.get("action")), payload.get("comment")
+            if action in ids and isinstance(comment, dict) and isinstance(comment.get("id"), int):
+                ids[action].add(comment["id"])
         return frozenset(ids["created"] - ids["deleted"])
 
     def _done(self, prefix: str) -> list[tuple[str, str]]:

@@ -27,6 +27,9 @@ from app.store.pulls import raise_generation
 from app.store.tables import CALLBACKS, INBOX, LABEL_PAYLOADS
 
 MAX_GROUP = 256
+# Senders answer an acknowledgement with their next delivery: a writer that flushes for the first of them alone makes
+# all the others wait for two flushes. It waits so long at most, and only right after a group.
+GATHER_SECONDS = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +90,9 @@ class InboxWriter:
         self._thread.join(timeout=30)
 
     def _run(self) -> None:
-        closing = False
+        closing, expected, ended = False, 0, float("-inf")
         while not closing:
-            group, closing = self._group()
+            group, closing = self._group(expected, ended + GATHER_SECONDS)
             if not group:
                 continue
             error: Exception | None = None
@@ -101,15 +104,18 @@ class InboxWriter:
                 receipt(error)
             if error is None:
                 self._on_commit()
+            expected, ended = len(group), time.monotonic()
 
-    def _group(self) -> tuple[list[tuple[Delivery, Receipt]], bool]:
+    def _group(self, expected: int, until: float) -> tuple[list[tuple[Delivery, Receipt]], bool]:
+        """What is queued, and what of `expected` deliveries still comes until that moment."""
         first = self._queue.get()
         if first is None:
             return [], True
         group = [first]
         while len(group) < MAX_GROUP:
+            left = until - time.monotonic() if len(group) < expected else 0.0
             try:
-                following = self._queue.get_nowait()
+                following = self._queue.get(timeout=left) if left > 0 else self._queue.get_nowait()
             except queue.Empty:
                 break
             if following is None:
@@ -250,4 +256,4 @@ def recent(
             .order_by(INBOX.c.received_at.desc())
             .limit(limit)
         )
-        return [zlib.decompress(body) for body in rows.scalars()]
+        return [_unpacked(body) for body in rows.scalars()]

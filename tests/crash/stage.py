@@ -270,4 +270,4 @@ def _masked(text: str) -> str:
     """A body without its marker's payload, ids, times and commits."""
     text = re.sub(r"<!-- sweepgate:([a-z-]+):.*? -->", r"<!-- \1 -->", text)
     text = re.sub(r"\b[0-9a-f]{40}\b|\b[0-9a-f]{24}\b|\b[0-9a-f]{12}\b", "<hex>", text)
-    return re.sub(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}|\b[0-9]{6,}\b", "<id>", text)
+    return re.sub(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}|(?<![0-9])[0-9]{6,}(?![0-9])", "<id>", text)
