@@ -6,10 +6,12 @@ under its digest, so that any published verdict can be replayed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+from app.decide.state import Measurement
 from app.effects.github import translated
 from app.effects.ports import NotThere
 from app.effects.verify import VerdictText, VerifyRequest
@@ -17,6 +19,10 @@ from app.evidence.bundle import Bundle, write_bundle
 from app.evidence.reads import PullRequestGone, Reads
 from app.policy import Policy
 from app.verdict.assess import assess, gather
+from app.verdict.changes import moved_line
+from app.verdict.measurement import measure
+
+LOG = logging.getLogger("sweepgate.verification")
 
 ReadsOf = Callable[[str], Reads]
 PolicyOf = Callable[[str, bytes | None], Policy]
@@ -35,7 +41,7 @@ class Verification:
 
     def __call__(self, request: VerifyRequest) -> VerdictText:
         bundle = self._gather(request)
-        assessment = assess(bundle, previous=request.previous)
+        assessment = assess(bundle, previous=request.previous, moved=self._moved(request, bundle))
         if self._records is not None:
             write_bundle(bundle, self._records / bundle.digest)
         verdict = assessment.verdict
@@ -47,6 +53,20 @@ class Verification:
             full_text=assessment.full_text,
             annotations=assessment.annotations,
         )
+
+    def _moved(self, request: VerifyRequest, bundle: Bundle) -> str:
+        """How the head moved since the last verdict and whether it is still the same measurement; "" if it did not."""
+        before = str((request.previous or {}).get("assessed", ""))
+        if not before or before == bundle.head_sha:
+            return ""
+        reads = self._reads_of(bundle.repository)
+        try:
+            found = measure(reads, bundle.repository, bundle.merge_base_sha, bundle.head_sha, before)
+        except Exception as error:
+            LOG.warning("comparison with %s failed: %s", before[:7], reads.reason(error))
+            found = Measurement(None)
+        commits = [commit["sha"] for commit in bundle.sources.get("commits", ())]
+        return moved_line(found, before, commits)
 
     def _gather(self, request: VerifyRequest) -> Bundle:
         """Raises the errors of app.effects.ports where the pull request itself cannot be read."""

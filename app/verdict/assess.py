@@ -77,9 +77,13 @@ def gather(
 
 
 def assess(
-    bundle: Bundle, *, previous: Mapping[str, Any] | None = None, policy_source: str = "default branch"
+    bundle: Bundle,
+    *,
+    previous: Mapping[str, Any] | None = None,
+    moved: str = "",
+    policy_source: str = "default branch",
 ) -> Assessment:
-    """Judge a gathered bundle and render it."""
+    """Judge a gathered bundle and render it. `moved` says how the head moved since the previous verdict."""
     verdict = engine.judge(bundle, policy_source=policy_source)
     policy = Policy.model_validate(dict(bundle.policy))
     facts = engine.facts_of(bundle, policy, date.fromisoformat(bundle.review_date))
@@ -87,7 +91,7 @@ def assess(
     signed = found.signed if found is not None else None
     signer = signed.login if signed is not None else ""
     signed_head = signed.signed_head if signed is not None else None
-    changed = changes.changed_line(verdict, previous)
+    changed = changes.changed_line(verdict, previous, moved)
     comment = render.markdown(verdict, signer=signer, escalate_to=policy.escalation.core_maintainers, changed=changed)
     notes = annotate(verdict, facts)
     return Assessment(verdict, bundle, comment, render.text(verdict), notes, signed_head, _recheck_on(facts))
