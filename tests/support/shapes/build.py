@@ -6,11 +6,12 @@ through the real extractor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any
 
 from app.evidence.bundle import Bundle, SourceStatus, blob_name
+from app.evidence.wanted import directories, head_files, launch_directories, target_files, unread_launch_files
 from app.facts.log_facts import extract
 from app.planner.plan import Plan, PlanOptions, plan
 from app.target.source import RejectedInput
@@ -70,21 +71,29 @@ class _Made:
         return found
 
     def _trees(self) -> None:
-        layout = self.layout
-        asked = {*layout.masters, layout.runners, layout.changelog, f"{layout.waivers}{self.story.number}.md"}
-        asked |= {layout.thresholds, layout.models_md, *self.story.head}
-        self._tree("tree_merge_base", "merge_base", ground.BASE, asked)
-        self._tree("tree_head", "head", ground.HEAD, asked)
-        owned = {"CODEOWNERS", "docs/CODEOWNERS", layout.thresholds, layout.models_md, layout.checklist}
-        self._tree("tree_target", "target", ground.BASE, owned)
-        text = self.trees["merge_base"][layout.checklist]
-        files = {layout.checklist: self.store(text)}
-        self.sources["tree_signoff_base"] = {"revision": ground.BASE, "files": files, "absent": [], "problems": {}}
+        layout, changed = self.layout, tuple(self.story.head)
+        asked, folders = set(head_files(layout, changed, self.story.number)), launch_directories(layout)
+        self._tree("tree_merge_base", "merge_base", ground.BASE, asked, folders)
+        self._tree("tree_head", "head", ground.HEAD, asked, folders)
+        self._tree("tree_target", "target", ground.BASE, set(target_files(layout)), directories(layout))
+        self._tree("tree_signoff_base", "merge_base", ground.BASE, set(), (), only=layout.checklist)
+        launched = unread_launch_files(self._recorded("tree_merge_base"), self._recorded("tree_head"), changed)
+        for name in ("tree_merge_base", "tree_head"):
+            self.sources[name]["absent"] = sorted({*self.sources[name]["absent"], *launched})
 
-    def _tree(self, source: str, name: str, revision: str, asked: set[str]) -> None:
-        files = {path: self.store(text) for path, text in sorted(self.trees[name].items())}
-        absent = sorted(asked - set(files))
-        self.sources[source] = {"revision": revision, "files": files, "absent": absent, "problems": {}}
+    def _tree(
+        self, source: str, name: str, revision: str, asked: set[str], folders: Iterable[str], only: str = ""
+    ) -> None:
+        """Every file of the revision (or `only` one) as recorded; what was asked for and is not there is absent."""
+        kept = {path: text for path, text in sorted(self.trees[name].items()) if only in ("", path)}
+        files = {path: self.store(text) for path, text in kept.items()}
+        made = {"revision": revision, "files": files, "absent": sorted(asked - set(files))}
+        self.sources[source] = {**made, "folders": sorted(folders), "problems": {}}
+
+    def _recorded(self, source: str) -> Tree:
+        raw = self.sources[source]
+        files = {path: self.blobs[blob] for path, blob in raw["files"].items()}
+        return Tree(raw["revision"], files, frozenset(raw["absent"]), folders=frozenset(raw["folders"]))
 
     def store(self, text: str) -> str:
         name = blob_name(text.encode())
