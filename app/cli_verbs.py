@@ -268,10 +268,13 @@ def receive(
 def run_event() -> int:
     """Act on the event of a GitHub Actions job (actions mode)."""
     from app.run_event import run_event as act
-    from app.wiring import read_settings
+    from app.wiring import configure_logs, read_settings
 
     settings = read_settings()
-    return EXIT_USAGE if settings is None else act(os.environ, settings)
+    if settings is None:
+        return EXIT_USAGE
+    configure_logs(settings)
+    return act(os.environ, settings)
 
 
 def _with_store(verb: Callable[[Settings], int]) -> int:

@@ -22,6 +22,7 @@ from app.flows.access import GitHubAccess
 from app.github.apps import Installations, with_token
 from app.github.client import GitHub
 from app.github.counter import CallCounter
+from app.github.errors import HostError
 from app.github.evidence import EvidenceReads
 from app.github.hosts import Hosts
 from app.policy import Policy, PolicyError
@@ -132,7 +133,16 @@ def serve(host: str, port: int) -> int:
 
     configure_logs(settings)
     hosts = Hosts(api=settings.github_url.rstrip("/"))
-    application = create_app(settings, rooms_for(settings, hosts))
-    place = {"host": host or settings.host, "port": settings.port if port < 0 else port}
-    uvicorn.run(application, **place, access_log=False, log_level=settings.log_level.lower())
+    try:
+        application = create_app(settings, rooms_for(settings, hosts))
+    except HostError as error:
+        print(f"{error}. Check the credentials; `sweepgate doctor` tells more.", file=sys.stderr)
+        return 2
+    uvicorn.run(
+        application,
+        host=host or settings.host,
+        port=settings.port if port < 0 else port,
+        access_log=False,
+        log_level=settings.log_level.lower(),
+    )
     return 0
