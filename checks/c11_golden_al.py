@@ -29,6 +29,7 @@ from app.target.recipe import EffectiveRecipe
 from app.target.recipes import read_recipe, recipe_reference
 from app.target.source import RejectedInput
 from app.target.speculation import pinned_acceptance, speculation_of
+from app.target.tree import Layout, NotRecorded
 from checks.acceptance import (
     Golden,
     Refused,
@@ -151,6 +152,8 @@ def golden_al(facts: Facts, scope: Scope) -> CheckResult:
             ledger.findings.add(point, rejection(rejected, point))
         except CannotVerify as cannot:
             ledger.missing.extend(cannot.missing)
+        except NotRecorded as unseen:
+            ledger.missing.append(Unverified("files of the pull request", str(unseen)))
     _curve_notes(ledger, facts[GoldenCurves])
     return _settle(ledger, facts, scope)
 
@@ -277,7 +280,8 @@ def _pinned(ledger: _Ledger, point: Point, recipe: EffectiveRecipe, golden: Gold
         return
     for pin in pins:
         if not same_number(pin.acceptance_length, golden.value, 2):
-            found = f"{point.key} {{at}} pins {pin.variable}={pin.value}, that is {pin.acceptance_length}"
+            counted = "" if same_number(pin.value, pin.acceptance_length, 2) else f", that is {pin.acceptance_length}"
+            found = f"{point.key} {{at}} pins {pin.variable}={pin.value}{counted}; {golden.expected}"
             step = f"Pin {golden.value} for {golden.drafted}."
             ledger.findings.add(point, Finding(pin.where, found, golden.expected, step))
     if len({pin.acceptance_length for pin in pins}) > 1:
@@ -295,7 +299,11 @@ def _eval_recipe(ledger: _Ledger, facts: Facts, point: Point) -> None:
         return
     layout = head.tree.layout
     reference = recipe_reference(layout, point.row, evaluation=True)
-    if reference is None or reference == recipe_reference(layout, point.row) or not head.tree.knows(reference[0]):
+    if reference is None or reference == recipe_reference(layout, point.row):
+        return
+    if layout is Layout.AUGUST and head.tree.read(reference[0]) is None:
+        reason = f"{reference[0]} is not in the repository: it comes from outside"
+        ledger.missing.append(Unverified(f"the eval recipe of {point.key}", reason))
         return
     for candidate in read_recipe(head.tree, *reference):
         for pin in pinned_acceptance(candidate):

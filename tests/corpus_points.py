@@ -116,11 +116,14 @@ def submissions(tree: Tree) -> list[Submission]:
         if path.startswith(tree.layout.fragments):
             found.append(Submission(path, (), True, "a shared fragment: it is judged through the recipes above it"))
         else:
-            found.append(Submission(path, tuple(named[path]), False) if path in named else _made(tree, path, prefixes))
+            found.append(
+                Submission(path, tuple(named[path]), False) if path in named else unnamed(tree, path, prefixes)
+            )
     return found
 
 
-def _made(tree: Tree, path: str, prefixes: set[str]) -> Submission:
+def unnamed(tree: Tree, path: str, prefixes: set[str]) -> Submission:
+    """A recipe that no master row names, with one made point for each variant."""
     try:
         candidates = read_recipe(tree, path, scenario=scenario_of_path(path), lenient=True)
     except RejectedInput as rejected:
@@ -165,7 +168,8 @@ def _concurrency(recipe: EffectiveRecipe) -> int:
         found = re.search(r"\d+", str(settings[name].value)) if name in settings else None
         if found:
             return int(found[0])
-    return 1
+    named = re.search(r"(?:\A|[^a-z0-9])c(\d+)(?:[^0-9]|\Z)", f"{recipe.variant} {recipe.name}")
+    return int(named[1]) if named else 1
 
 
 def _prefix(path: str, prefixes: set[str]) -> str:
@@ -182,4 +186,14 @@ def _sku(path: str, recipe: EffectiveRecipe) -> str:
     return found[1].lower() if found else "unknown"
 
 
-__all__ = ["AGENTIC", "CORPUS", "SHARED", "Submission", "august_tree", "master_points", "october_tree", "submissions"]
+__all__ = [
+    "AGENTIC",
+    "CORPUS",
+    "SHARED",
+    "Submission",
+    "august_tree",
+    "master_points",
+    "october_tree",
+    "submissions",
+    "unnamed",
+]
