@@ -38,10 +38,11 @@ class ActJob:
 
 @dataclass
 class ActResult:
-    """All jobs of one run in the order in which they began."""
+    """All jobs of one run in the order in which they began; `fatal` is what ended act before the workflow's end."""
 
     exit_code: int
     jobs: dict[str, ActJob]
+    fatal: tuple[str, ...] = ()
 
     def conclusions(self) -> dict[str, str]:
         return {job.name: job.conclusion for job in self.jobs.values()}
@@ -133,9 +134,12 @@ class Reader:
         changed: Callable[[ActJob], None],
     ) -> None:
         self.jobs: dict[str, ActJob] = {}
+        self.fatal: list[str] = []
         self._names, self._changed = names, changed
 
     def take(self, line: Mapping[str, Any]) -> None:
+        if line.get("level") == "fatal":
+            self.fatal.append(str(line.get("msg")))
         if "job" not in line:
             return
         key = f"{line['job']} {json.dumps(line.get('matrix') or {}, sort_keys=True)}"
@@ -173,7 +177,7 @@ def run(
         for line in lines(_teed(process.stdout or iter(()), kept)):
             reader.take(line)
         code = process.wait()
-    return ActResult(code, reader.jobs)
+    return ActResult(code, reader.jobs, tuple(reader.fatal))
 
 
 def _teed(stream: Iterable[bytes], kept: IO[bytes]) -> Iterator[bytes]:
