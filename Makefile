@@ -29,6 +29,7 @@ bench: setup
 	$(BIN)/python -m tests.bench
 
 docs: setup
+	SWEEPGATE_EXAMPLES=docs/checks/examples.json $(BIN)/python -m pytest tests/checks -k test_c
 	$(BIN)/python -m docs.generate
 
 example: setup

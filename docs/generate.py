@@ -10,19 +10,23 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
 import checks
+from app.evidence.bundle import read_bundle
 from app.facts import records
+from app.verdict.engine import judge
 from app.verdict.explain import evidence_lines
 from checks.contract import Check
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 TESTS = ROOT / "tests" / "checks"
+EXAMPLES = DOCS / "checks" / "examples.json"
 
 SOURCES: dict[str, Any] = {
     "pull_request": records.PullRequestRecord,
@@ -103,14 +107,37 @@ def check_page(check: Check) -> str:
     lines += ["Passes when:", "", *(f"- {line}" for line in help_.passes_when), ""]
     lines += ["Warns when:" if check.advisory else "Fails when:", "", *(f"- {line}" for line in help_.fails_when), ""]
     lines += [f"Fix: {help_.fix}", "", f"Source: {help_.source}.", ""]
+    lines += ["On the reference pull request:", "", f"> {_reference_rows()[check.number]}", ""]
     rules = rules_of(check)
     if rules:
-        lines += ["| rule | says | tested in |", "|---|---|---|"]
+        lines += ["Examples are outcomes of the tests, recorded by `make docs` and compared in each run.", ""]
+        lines += ["| rule | says | example | tested in |", "|---|---|---|---|"]
         for identifier, sentence in rules.items():
             named = ", ".join(f"`{name}`" for name in tests.get(identifier, [])) or "**no test**"
-            lines.append(f"| `{identifier}` | {sentence.replace('|', chr(92) + '|')} | {named} |")
+            lines.append(f"| `{identifier}` | {_cell(sentence)} | {_cell(_example(identifier))} | {named} |")
         lines.append("")
     return "\n".join(lines)
+
+
+@cache
+def _reference_rows() -> dict[int, str]:
+    """Number -> status and reason of the recorded reference pull request."""
+    verdict = judge(read_bundle(ROOT / "examples" / "pr-4343"))
+    return {row.number: f"{row.status.value}: {row.result.reason}" for row in verdict.rows}
+
+
+@cache
+def _examples() -> dict[str, dict[str, str]]:
+    return dict(json.loads(EXAMPLES.read_text(encoding="utf-8"))) if EXAMPLES.is_file() else {}
+
+
+def _example(identifier: str) -> str:
+    found = _examples().get(identifier)
+    return f"{found['status']}: {found['reason']}" if found else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
 
 
 def overview_page() -> str:
