@@ -23,6 +23,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 BUSY_SECONDS = 30
+# Pages of 4 KiB: a checkpoint is two more flushes in the commit that meets it, so it comes every 16 MB, not every 4.
+CHECKPOINT_PAGES = 4000
 
 COMMITS = (
     "inbox.accept",
@@ -147,7 +149,8 @@ def _sqlite_engine(url: str) -> Engine:
         # The driver's own BEGIN comes too late to take the write lock at the beginning, so it is switched off.
         raw.isolation_level = None
         cursor = raw.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_SECONDS * 1000}"):
+        busy, checkpoint = f"busy_timeout={BUSY_SECONDS * 1000}", f"wal_autocheckpoint={CHECKPOINT_PAGES}"
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", busy, checkpoint):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
