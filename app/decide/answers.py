@@ -22,11 +22,12 @@ VOTES = ("+1", "-1")
 
 @dataclass
 class OneShots:
-    """What the one-shot commands ask for."""
+    """What the one-shot commands ask for. `done` are commands whose effect shows already: recorded, not repeated."""
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     forced: list[str] = field(default_factory=list)
     retries: list[RetryFailed] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
     exceptions: list[Exempt] = field(default_factory=list)
 
 
@@ -70,8 +71,9 @@ def _retry(view: View, ask: Ask, found: OneShots) -> None:
     run = _newest_of_head(view.state)
     if run is None:
         found.outcomes[ask.key] = Outcome(False, "retry-none")
-    elif run.active and run.attempt > 1:
+    elif (run.active and run.attempt > 1) or run.attempt > view.state.started_retries.get(ask.key, run.attempt):
         found.outcomes[ask.key] = Outcome(True)
+        found.done.append(ask.key)
     elif run.active:
         found.outcomes[ask.key] = Outcome(False, "retry-running", {"run": run.id})
     elif run.conclusion != "failure":

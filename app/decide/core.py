@@ -37,6 +37,7 @@ def decide(state: PullState, policy: Policy) -> Decision:
     staged = staging(view, all_asks)
     shots = one_shots(view, all_asks, known)
     swept = sweeps(view, reused)
+    finished = (*shots.done, *(retry.command for retry in shots.retries))
     outcomes = _outcomes(all_asks, reused, {**staged.outcomes, **shots.outcomes})
     lines = (*swept.lines, *answers(all_asks, outcomes), *_sign_off_lines(view), *view.unreadable_lines)
     actions: list[Action] = [
@@ -46,7 +47,7 @@ def decide(state: PullState, policy: Policy) -> Decision:
         *swept.actions,
         *staged.actions,
         *shots.retries,
-        *_status(state, lines, {**known, **{retry.command: {"state": "done"} for retry in shots.retries}}),
+        *_status(state, lines, {**known, **{key: {"state": "done"} for key in finished}}),
         *_results(view),
         *_verdicts(view, reused, shots),
     ]

@@ -192,7 +192,8 @@ class PullState:
 
     `tampered` are comments of ours that somebody edited: written over, never believed. `refresh` asks for fresh
     verdicts because outside sources may have changed behind them. `unseen`: GitHub does not list every comment yet that
-    we made or were told of; ours count already. `done_commands` are the keys of one-shot commands that were just done.
+    we made or were told of; ours count already. `done_commands` are the keys of one-shot commands that were just done,
+    `started_retries` the attempt from which a retry command that has no known answer yet went out.
     """
 
     ref: PullRef
@@ -232,6 +233,7 @@ class PullState:
     refresh: bool = False
     unseen: bool = False
     done_commands: frozenset[str] = frozenset()
+    started_retries: Mapping[str, int] = field(default_factory=dict)
     trusted_digest: str = ""
     policy_digest: str = ""
     review_date: str = ""

@@ -71,7 +71,7 @@ def retry_failed(action: RetryFailed, context: Context) -> None:
         context.writer.rerun_failed(repository, action.run_id)
         return str(action.attempt + 1)
 
-    context.once.create(f"{context.state.ref}:retry:{action.command}", find=find, create=create)
+    context.once.create(f"{context.state.ref}:retry:{action.command}@{action.attempt}", find=find, create=create)
     context.journal.audit("sweepgate", "retry-failed", {"run": action.run_id, "command": action.command})
 
 

@@ -9,8 +9,8 @@ tomorrow here; whoever downloads it (a verdict, staging) finds out at once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from app.decide.actions import Decision, Needs
 from app.decide.core import decide
@@ -73,6 +73,7 @@ class Extras:
     refresh: bool = False
     recent: tuple[tuple[int, str], ...] = ()
     done_commands: frozenset[str] = frozenset()
+    started_retries: Mapping[str, int] = field(default_factory=dict)
     told: frozenset[int] = frozenset()
 
 
@@ -105,6 +106,7 @@ class Gatherer:
             state,
             unseen=bool(unseen) or bool(extras.told - {remark.id for remark in state.remarks}),
             done_commands=extras.done_commands,
+            started_retries=extras.started_retries,
             runs=tuple(self._with_memos(ref, run) for run in runs),
             own=(*self.markers.own(ref, state.remarks, state.bot), *self.markers.own(ref, unseen, state.bot)),
             tampered=self.markers.tampered(ref, state.remarks, state.bot),

@@ -44,7 +44,8 @@ class StoreRecords:
             tuple(Callback(row["kind"], row["payload"], row["at"]) for row in messages),
             self._refresh(ref),
             self._recent(ref),
-            frozenset(key.rpartition(":")[2] for key, _ in self._done(f"{ref}:retry:")),
+            frozenset(_retry(key)[0] for key, _ in self._done(f"{ref}:retry:")),
+            dict(_retry(key) for key in self.ledger.opened(f"{ref}:retry:")),
             self._told(ref),
         )
 
@@ -108,3 +109,9 @@ class StoreJournal:
             number=self.ref.number,
             entries=[(actor, what, detail)],
         )
+
+
+def _retry(key: str) -> tuple[str, int]:
+    """Command and attempt of a retry's key in the ledger (app.effects.sweeps)."""
+    command, _, attempt = key.rpartition(":")[2].partition("@")
+    return command, int(attempt or 0)

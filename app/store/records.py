@@ -60,6 +60,12 @@ class Ledger:
             )
             return [(str(row.key), str(row.result)) for row in rows]
 
+    def opened(self, prefix: str) -> list[str]:
+        """Keys under a prefix whose answer is not known."""
+        with self._database.read() as connection:
+            found = select(EFFECTS.c.key).where(EFFECTS.c.key >= prefix, EFFECTS.c.key < prefix + "\U0010ffff")
+            return [str(key) for key in connection.execute(found.where(EFFECTS.c.state == "open")).scalars()]
+
     def prune(self, *, before: float) -> int:
         """Forget what is old: the ledger matters only while GitHub may not show something yet."""
         with self._database.write("effects.forget") as connection:

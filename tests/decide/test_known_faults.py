@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.decide.actions import Verify
+from app.decide.asks import asks
 from app.decide.core import decide
 from app.decide.state import Artifact, OwnComment, PullState, Remark
 from app.effects.faults import WRITE_METHODS
@@ -110,6 +111,14 @@ def test_a_run_without_results_is_told_before_the_merge_and_not_after_it() -> No
     empty = run(500, artifacts=(Artifact("server_logs_x"),))
     given = replace(with_label(state(), FULL), runs=(empty,), remarks=(remark("/reuse-sweep-run"),))
     assert decided(given) == ["react -1 to 100", "status reuse-none-found"]
+
+
+def test_a_retry_whose_answer_got_lost_is_known_by_the_runs_attempt() -> None:
+    labelled_state = with_label(state(), FULL)
+    base = replace(labelled_state, remarks=(remark("/retry-failed"),), runs=(dispatched(labelled_state, attempt=2),))
+    started = {ask.key: 1 for ask in asks(base, SERVICE)}
+    assert decided(base)[0] == "react -1 to 100", "a run that succeeded has nothing to retry"
+    assert decided(replace(base, started_retries=started))[0] == "react +1 to 100", "but this command mended it"
 
 
 def test_the_service_has_no_write_that_merges_labels_or_sets_a_status() -> None:
