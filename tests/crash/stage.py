@@ -241,11 +241,11 @@ class CrashStage:
                     for number, pull in sorted(repository.pulls.items())
                 },
                 "reactions": {
-                    number: [
-                        sorted(reaction.content for reaction in one.reactions if reaction.user == BOT)
-                        for one in sorted(pull.comments, key=lambda one: one.id)
+                    number: sorted(
+                        (_masked(one.body), sorted(told.content for told in one.reactions if told.user == BOT))
+                        for one in pull.comments
                         if one.author != BOT
-                    ]
+                    )
                     for number, pull in sorted(repository.pulls.items())
                 },
                 "runs": sorted(
