@@ -24,12 +24,16 @@ WHAT = "what the pull request affects"
 
 
 def found_or(scope: Scope, found: Sequence[T], reason: str) -> Sequence[T] | NotApplicable:
-    """`found`, or N/A with the reason. Raises CannotVerify where the scope is undecided."""
+    """`found`, or N/A with the reason, which is the removals' where the change only takes points away.
+
+    Raises CannotVerify where the scope is undecided.
+    """
     if found:
         return found
     if scope.undecided:
         raise CannotVerify([Unverified(WHAT, undecided) for undecided in scope.undecided])
-    return NotApplicable(reason)
+    only_removals = bool(scope.keys) and all(removal_only(key) for key in scope.keys)
+    return NotApplicable(REMOVALS_ONLY if only_removals else reason)
 
 
 def entries_of(scope: Scope, key: str) -> tuple[ChangelogEntry, ...]:

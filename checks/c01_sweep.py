@@ -28,7 +28,6 @@ from app.planner.selection import matching
 from app.target.source import FileLine
 from checks.applying import (
     NOTHING_AFFECTED,
-    REMOVALS_ONLY,
     WHAT,
     found_or,
     listed,
@@ -110,8 +109,6 @@ HELP = Help(
 
 def applies(scope: Scope) -> object | NotApplicable:
     """a benchmark point is affected, and not only by removals"""
-    if scope.keys and all(removal_only(key) for key in scope.keys) and not scope.undecided:
-        return NotApplicable(REMOVALS_ONLY)
     return found_or(scope, [key for key in scope.keys if not removal_only(key)], NOTHING_AFFECTED)
 
 

@@ -19,7 +19,7 @@ from app.facts.sweep import BenchmarkRows, EvalRows, EvidenceRun, JobLogs, PlanR
 from app.planner.plan import PlannedRow
 from app.planner.points import FIXED
 from app.planner.scope import Scope
-from checks.applying import NOTHING_AFFECTED, REMOVALS_ONLY, found_or, listed, removal_only
+from checks.applying import NOTHING_AFFECTED, found_or, listed, removal_only
 from checks.contract import (
     FAIL,
     NA,
@@ -78,8 +78,6 @@ HELP = Help(
 
 def applies(scope: Scope) -> object | NotApplicable:
     """a benchmark point is affected, not only by removals and not by append-only entries alone"""
-    if scope.keys and all(removal_only(key) for key in scope.keys) and not scope.undecided:
-        return NotApplicable(REMOVALS_ONLY)
     if scope.entries and all(entry.append_only for entry in scope.entries):
         return NotApplicable("append-only: no eval is planned")
     return found_or(scope, [key for key in scope.keys if not removal_only(key)], NOTHING_AFFECTED)

@@ -17,7 +17,7 @@ from app.facts.pins import NoPin, Pin, Pins, reuse_pins
 from app.facts.repository import HeadTree, OtherTrees
 from app.facts.sweep import Artifacts, ChangelogMetadata, EvidenceRun
 from app.planner.scope import Scope
-from checks.applying import NOTHING_AFFECTED, found_or, listed
+from checks.applying import NOTHING_AFFECTED, found_or, listed, removal_only
 from checks.contract import (
     NA,
     PASS,
@@ -67,8 +67,8 @@ HELP = Help(
 
 
 def applies(scope: Scope) -> object | NotApplicable:
-    """a benchmark config key is affected"""
-    return found_or(scope, scope.keys, NOTHING_AFFECTED)
+    """a benchmark point is affected, and not only by removals"""
+    return found_or(scope, [key for key in scope.keys if not removal_only(key)], NOTHING_AFFECTED)
 
 
 @check(

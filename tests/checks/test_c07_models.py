@@ -180,7 +180,7 @@ def without_speculation(recipe):
         pytest.param(
             lambda: Sweep().edit(NVIDIA, "conc-list: [24, 48, 80]", "conc-list: [24, 48]"),
             "N/A",
-            "no benchmark point is added or changed",
+            "removals only",
             id="removed points are not judged",
         ),
     ],
