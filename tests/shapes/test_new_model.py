@@ -1,4 +1,4 @@
-"""Purpose: a model that the repository does not know yet, with its MODELS.md row and golden curve in the same change."""
+"""Purpose: a model unknown to the repository: its MODELS.md row and golden curve come in the same change."""
 
 from __future__ import annotations
 
