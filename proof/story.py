@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,9 @@ BOT = "sweepgate[bot]"
 POINTS = (2, 3, 4, 6)
 LABEL = "full-sweep-fail-fast"
 LONGEST_RUN = 600.0
+# What the verdict must refuse here: the policy knows GSM8K and vendor suites, not this machine's eval of 24 questions;
+# and this engine comes before vLLM and SGLang.
+REFUSED = {2: "eval c6", 6: "before any open-source engine"}
 SIGN_OFF = """As a PR reviewer and CODEOWNER, I have reviewed this and have:
 - [x] Verified that the sweep passed on a commit of this pull request. {run}
 - [x] Verified that the evals pass. {run}
@@ -250,6 +253,11 @@ def verdict(pull: PullRequest, run: Run, told: Transcript) -> None:
     must(artifacts, "the run has results_bmk", [one.name for one in run.artifacts])
     row = next((line for line in body.splitlines() if "Check 14" in line), "")
     must(f"of {len(POINTS) + 1} points on the frontier" in row, "check 14 counts the five measured points", row)
+    must("Check 1 (Passing sweep on in-PR commit): PASS" in body, "check 1 accepts the run", body)
+    failing = {int(number): reason for number, reason in re.findall(r"Check (\d+) \([^)]*\): FAIL — (.*)", body)}
+    must(set(failing) == set(REFUSED), f"the verdict refuses checks {sorted(REFUSED)} and no other", failing)
+    for number, why in REFUSED.items():
+        must(why in failing[number], f"check {number} refuses because {why!r}", failing[number])
 
 
 def gated_push(pull: PullRequest, target: Target, told: Transcript) -> None:
@@ -280,6 +288,3 @@ def assessed(pull: PullRequest, sha: str) -> str | None:
 def fail(message: str) -> int:
     print(f"sweep-proof: {message}", file=sys.stderr)
     return 1
-
-
-Step = Callable[[], None]
