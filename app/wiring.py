@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from app.decide.state import Measurement, Person, PullState
 from app.effects.context import Links
 from app.effects.github import translated
+from app.effects.planning import Plans
 from app.effects.verification import Verification
 from app.flows.access import GitHubAccess
 from app.github.apps import Installations, with_token
@@ -82,7 +83,10 @@ def rooms_for(
             return measure(reads, state.ref.repository, state.merge_base, state.head_sha, sha)
 
     verification = Verification(reads_of, policy_of, review_day, records)
-    return Rooms(access, verification, same_measurement, Links(web=settings.github_web_url))
+    plans = Plans(
+        lambda repository: EvidenceReads(access.client(repository)), lambda repository: access.policy(repository).sweep
+    )
+    return Rooms(access, verification, same_measurement, Links(web=settings.github_web_url), plans)
 
 
 def read_settings() -> Settings | None:

@@ -1,1 +1,1 @@
-"""Purpose: the reference pull request played in front of a person: stand-in and service on loopback, one story."""
+"""Purpose: two pull requests played in front of a person: stand-in and service on loopback."""

@@ -1,6 +1,9 @@
 """Purpose: `make run`: plays the reference pull request and shows what each side does, then the verdict as it reads.
 
-Exit 0 where the verdict equals expected_verdict.json and its bundle has the digest of examples/pr-4343, else 1.
+Then a second one, briefly, whose sweep the service itself starts, with a fault that is found and mended (second.py).
+
+Exit 0 where the verdict equals expected_verdict.json, its bundle has the digest of examples/pr-4343, and the second
+story went as told, else 1.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ import structlog
 from rich.console import Console
 from rich.markdown import Markdown
 
+from app.demo.second import perform_second, show_second
+from app.demo.second_story import SecondStory
 from app.demo.stage import Stage, TooLate, wait_for
 from app.evidence.bundle import read_bundle
 from app.sandbox import World
@@ -64,6 +69,10 @@ def play(stay: bool = False) -> int:
             with errors.status("the reference pull request") as status:
                 done = perform(story, stage, status.update)
             code = show(done, time.monotonic() - started)
+            second = SecondStory(world)
+            with errors.status("a second pull request") as status:
+                told = perform_second(second, status.update)
+            code = show_second(told, Console()) or code
             if stay:
                 errors.print(f"stand-in {stage.sandbox.url}   service {stage.url}   Ctrl-C ends both")
                 threading.Event().wait()

@@ -48,3 +48,27 @@ def retry(told: Mapping[str, Any]) -> str:
     if told["problem"]:
         return f"{told['problem']}\n"
     return f"Comment `/retry-failed` to run {len(told['again'])} failed jobs again.\n"
+
+
+def plan_title(points: int, evals: int, gpus: int, hours: float, labels: Sequence[str]) -> tuple[str, str]:
+    """Title and summary of a plan that is shown before it runs."""
+    count = f"{points} point{'' if points == 1 else 's'} and {evals} eval{'' if evals == 1 else 's'}"
+    title = f"{count}, about {hours:.0f} GPU-hours"
+    asked = " + ".join(code(label) for label in labels)
+    summary = f"Asked for by {asked}. The largest job takes {gpus} GPUs. Remove the label to stop the sweep."
+    return title, summary
+
+
+def plan_refused(problems: Sequence[str]) -> tuple[str, str]:
+    """Title and summary where no matrix can be planned."""
+    shown = "\n".join(f"- {code(problem)}" for problem in problems[:20])
+    return "No sweep can be planned", f"{shown}\n\nCorrect the files and push; the plan is made again."
+
+
+def plan_table(rows: Iterable[tuple[str, str, Sequence[int], int, int, float]]) -> str:
+    """A table of jobs: (family, config key, concurrencies, points, GPUs, estimated GPU-hours)."""
+    lines = ["| Jobs | Config key | Concurrency | Points | GPUs | GPU-hours (estimate) |", "|---|---|---|---|---|---|"]
+    for bucket, key, concurrencies, points, gpus, hours in rows:
+        shown = ", ".join(map(str, concurrencies))
+        lines.append(f"| {bucket} | {code(key)} | {shown} | {points} | {gpus} | {hours:.1f} |")
+    return "\n".join(lines) + "\n"
