@@ -24,6 +24,7 @@ from app.target.shell_text import (
     printf,
     shown,
     split_fields,
+    whole,
 )
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ def _set(shell: Shell, words: Sequence[Word], _node: Any) -> None:
 
 
 def _shift(shell: Shell, words: Sequence[Word], _node: Any) -> None:
-    count = int(words[0]) if words and words[0].isdigit() else 1
+    named_count = whole(words[0]) if words else None
+    count = 1 if named_count is None else named_count
     shell.status = len(shell.state.arguments) >= count
     if shell.status:
         shell.state.arguments = shell.state.arguments[count:]

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from app.target.shell_patterns import matches
 from app.target.shell_syntax import named
 from app.target.shell_tests import equal
-from app.target.shell_text import Word, hole, is_known, known_part, matches, shown
+from app.target.shell_text import Word, hole, is_known, known_part, shown
 
 if TYPE_CHECKING:
     from app.target.shell_run import Shell
@@ -248,7 +249,7 @@ def run_for(shell: Shell, node: Any) -> None:
 
 
 def _for_fields(shell: Shell, node: Any) -> list[Word]:
-    match = re.fullmatch(r"\{(\d+)\.\.(\d+)\}", shell.script.text(node))
+    match = re.fullmatch(r"\{(\d{1,18})\.\.(\d{1,18})\}", shell.script.text(node))
     if match is None:
         return shell.words.fields(node)
     first, last = int(match[1]), int(match[2])

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from app.target.shell_text import is_known, printf, unescaped
 
 MAX_LINES = 20_000
+MAX_RANGE = 256
+MAX_SUM = 500
 
 Program = Callable[[Sequence[str], str], "str | None"]
 
@@ -27,7 +29,7 @@ def output_of(words: Sequence[str], stdin: str) -> str | None:
         return None
     try:
         return program(words[1:], stdin)
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, OverflowError, re.error):
         return None
 
 
@@ -134,12 +136,13 @@ def _expanded(letters: str) -> str:
     }
     for name, meaning in names.items():
         letters = letters.replace(name, meaning)
-    return re.sub(
-        r"(.)-(.)",
-        lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))),
-        letters,
-        flags=re.DOTALL,
-    )
+    return re.sub(r"(.)-(.)", lambda match: _between(match[1], match[2]), letters, flags=re.DOTALL)
+
+
+def _between(first: str, last: str) -> str:
+    if ord(last) - ord(first) > MAX_RANGE:
+        raise ValueError(f"{first}-{last}")
+    return "".join(map(chr, range(ord(first), ord(last) + 1)))
 
 
 def _lines_of(arguments: Sequence[str]) -> int:
@@ -195,7 +198,8 @@ _AWK = re.compile(r"BEGIN\s*\{\s*(?:print|printf\s+\"%[.\d]*[fgd](?:\\n)?\"\s*,)
 
 def _awk(arguments: Sequence[str], _stdin: str) -> str | None:
     """`awk "BEGIN{print (2.99-1)/3}"`: arithmetic on constants only."""
-    match = _AWK.match(arguments[0].strip()) if len(arguments) == 1 else None
+    short = len(arguments) == 1 and len(arguments[0]) <= MAX_SUM
+    match = _AWK.match(arguments[0].strip()) if short else None
     value = _sum(match["sum"]) if match else None
     if match is None or value is None:
         return None
@@ -237,7 +241,7 @@ def _sum(text: str) -> float | None:
 
 
 _SUBSTITUTE = re.compile(
-    r"s(?P<mark>[/|#,@])(?P<from>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<to>.*?)(?P=mark)(?P<flags>g?)\Z"
+    r"s(?P<mark>[/|#,@])(?P<from>(?:\\.|(?!(?P=mark))[^\\])*)(?P=mark)(?P<to>.*?)(?P=mark)(?P<flags>g?)\Z"
 )
 
 

@@ -83,6 +83,7 @@ MAX_STEPS = 200_000
 MAX_COMMANDS = 5_000
 MAX_AT_PLACE = 64
 MAX_TEXT = 1_000_000
+MAX_LETTERS = 20_000_000
 
 
 class BoundReached(Exception):  # noqa: N818
@@ -102,6 +103,7 @@ class Record:
     unread: set[str] = field(default_factory=set)
     at_place: dict[FileLine, int] = field(default_factory=dict)
     steps: int = 0
+    letters: int = 0
     branches: int = 0
 
     def step(self) -> None:
@@ -109,14 +111,21 @@ class Record:
         if self.steps > MAX_STEPS or len(self.commands) > MAX_COMMANDS:
             raise BoundReached
 
-    def command(self, command: Command) -> None:
-        """Records a command; a loop's repetitions at one place only up to MAX_AT_PLACE."""
+    def charge(self, amount: int) -> None:
+        """Counts letters that are expanded, printed or written, so that texts which double do not grow on."""
+        self.letters += amount
+        if self.letters > MAX_LETTERS:
+            raise BoundReached
+
+    def command(self, command: Command) -> bool:
+        """Records a command; a loop's repetitions at one place only up to MAX_AT_PLACE. False where it is not kept."""
         count = self.at_place.get(command.where, 0)
         self.at_place[command.where] = count + 1
         if count < MAX_AT_PLACE:
             self.commands.append(command)
         elif count == MAX_AT_PLACE:
             self.open(command.where, f"repeated more than {MAX_AT_PLACE} times")
+        return count < MAX_AT_PLACE
 
     def open(self, where: FileLine, what: str, entering: str = "") -> None:
         if len(self.undecided) < 500:

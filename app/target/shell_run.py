@@ -153,6 +153,9 @@ class Shell:
         for node in nodes:
             self.run(node)
 
+    def charge(self, amount: int) -> None:
+        self.record.charge(amount)
+
     def run(self, node: Any) -> None:
         """One statement. Raises Leave and BoundReached."""
         handler = _STATEMENTS.get(node.type)
@@ -162,7 +165,8 @@ class Shell:
 
     def write(self, text: str) -> None:
         """Standard output: kept only where somebody reads it."""
-        if text and self.captures and sum(map(len, self.output[-3:])) < MAX_TEXT:
+        if text and self.captures:
+            self.charge(len(text))
             self.output.append(text)
 
     def either(self, branches: Sequence[Callable[[], None]], node: Any, why: str) -> None:
@@ -301,14 +305,14 @@ class Shell:
 
     def record_command(self, words: Sequence[Word], env: dict[str, Word], node: Any) -> None:
         command = Command(tuple(words), env, self.script.place(node), self.certain, self.stdin)
-        self.record.command(command)
-        for word in words:
+        for word in words if self.record.command(command) else ():
             for path in _paths_in(word):
                 inside = self.repository_path(path)
                 if inside and self.content(inside) is not None:
                     self.record.files.add(inside)
 
     def record_written(self, path: str, text: str, node: Any) -> None:
+        self.charge(len(text))
         self.record.written.append(Written(path, text[:MAX_TEXT], self.script.place(node), self.certain))
 
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from app.target.shell_text import is_known, known_part, matches
+from app.target.shell_patterns import matches, searched
+from app.target.shell_text import is_known, known_part, whole
 from app.target.shell_words import Words
 
 _NUMERIC: dict[str, Callable[[int, int], bool]] = {
@@ -129,13 +130,7 @@ class Tests:
 
     def _matched(self, text: str, right: Any) -> bool | None:
         raw = right.text.decode() if right.type == "regex" else self._words.text(right)
-        if not is_known(text) or not is_known(raw):
-            return None
-        pattern = re.sub(r"\[:(space|digit|alpha|alnum):\]", lambda m: _CLASSES[m[1]], raw)
-        try:
-            return re.search(pattern, text) is not None
-        except re.error:
-            return None
+        return searched(raw, text)
 
     def words(self, words: Sequence[str]) -> bool | None:
         """The `test` command with its expanded words: one or two operands, or a comparison."""
@@ -149,12 +144,10 @@ class Tests:
         if len(words) == 3 and words[1] in ("=", "==", "!="):
             same = equal(words[0], words[2])
             return same if same is None or words[1] != "!=" else not same
-        if len(words) == 3 and words[1] in _NUMERIC and words[0].isdigit() and words[2].isdigit():
-            return _NUMERIC[words[1]](int(words[0]), int(words[2]))
+        if len(words) == 3 and words[1] in _NUMERIC:
+            left, right = whole(words[0]), whole(words[2])
+            return None if left is None or right is None else _NUMERIC[words[1]](left, right)
         return None
-
-
-_CLASSES = {"space": r"\s", "digit": "0-9", "alpha": "a-zA-Z", "alnum": "a-zA-Z0-9"}
 
 
 def _not_empty(text: str) -> bool | None:

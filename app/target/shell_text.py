@@ -1,4 +1,4 @@
-"""Purpose: texts of an evaluated shell script: words with their line, parts that could not be decided, patterns.
+"""Purpose: texts of an evaluated shell script: words with their line, and parts that could not be decided.
 
 A part that the evaluator cannot know (a machine's variable, the output of a program) stays in the text as a *hole*
 with the name of what is unknown and why. Everything that touches a hole stays undecided instead of being guessed.
@@ -19,7 +19,9 @@ _OPEN, _SPLIT, _CLOSE = "\ue000", "\ue001", "\ue002"
 _SHIFT, _LETTERS = 0xE100, 0x700
 _HOLE = re.compile(f"{_OPEN}([^{_SPLIT}{_CLOSE}]*){_SPLIT}([^{_CLOSE}]*){_CLOSE}")
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
-_FORMAT = re.compile(r"%(?P<flags>[-0+ #]*)(?P<width>\d*)(?:\.(?P<precision>\d+))?(?P<kind>[sdiqbfegxXoc%])")
+_FORMAT = re.compile(r"%(?P<flags>[-0+ #]*)(?P<width>\d{0,9})(?:\.(?P<precision>\d{1,9}))?(?P<kind>[sdiqbfegxXoc%])")
+MAX_PRINTED = 200_000
+MAX_WIDTH = 1_000
 _ESCAPES = {
     "n": "\n",
     "t": "\t",
@@ -116,101 +118,6 @@ def known_part(text: str) -> str:
     return _HOLE.sub("", text)
 
 
-def glob_regex(pattern: str) -> str:
-    """A shell pattern (`*`, `?`, `[...]`, `\\x`) as a regular expression without anchors."""
-    result, place = "", 0
-    while place < len(pattern):
-        character = pattern[place]
-        place += 1
-        if character == "*":
-            result += ".*"
-        elif character == "?":
-            result += "."
-        elif character == "\\" and place < len(pattern):
-            result += re.escape(pattern[place])
-            place += 1
-        elif character == "[" and (end := _class_end(pattern, place)) > 0:
-            inner = pattern[place:end].replace("\\", "\\\\")
-            inner = f"^{inner[1:]}" if inner[:1] in ("!", "^") else inner
-            result += f"[{_posix_classes(inner)}]"
-            place = end + 1
-        else:
-            result += re.escape(character)
-    return result
-
-
-def _class_end(pattern: str, start: int) -> int:
-    """The place of the `]` that closes a class which opened before `start`; -1 where none does."""
-    inner = re.match(r"[!^]?\]?(?:\[:\w+:\]|[^\]])*", pattern[start:])
-    end = start + (inner.end() if inner else 0)
-    return end if end < len(pattern) and pattern[end] == "]" else -1
-
-
-def _posix_classes(inner: str) -> str:
-    names = {
-        "space": r"\s",
-        "digit": "0-9",
-        "alpha": "a-zA-Z",
-        "alnum": "a-zA-Z0-9",
-        "upper": "A-Z",
-        "lower": "a-z",
-    }
-    return re.sub(r"\[:(\w+):\]", lambda match: names.get(match[1], ""), inner)
-
-
-def matches(regex: str, text: str) -> bool | None:
-    """Whether a whole text matches; None where a hole decides. `regex` may itself hold holes."""
-    if regex in (".*", ".*.*"):
-        return True
-    if not is_known(regex):
-        return None
-    if is_known(text):
-        return re.fullmatch(regex, text, re.DOTALL) is not None
-    return None
-
-
-def trimmed(text: str, regex: str, *, front: bool, longest: bool) -> str:
-    """`${x#p}`, `##`, `%`, `%%`: the text without the shortest or longest match at its front or end."""
-    if not is_known(text) or not is_known(regex):
-        return hole(shown(text), "trimmed by a pattern")
-    lengths = range(len(text) + 1)
-    for length in reversed(lengths) if longest else lengths:
-        part = text[:length] if front else text[len(text) - length :]
-        if re.fullmatch(regex, part, re.DOTALL):
-            return text[length:] if front else text[: len(text) - length]
-    return text
-
-
-def replaced(text: str, regex: str, by: str, *, everywhere: bool, at: str = "") -> str:
-    """`${x/p/r}` and `//`; `at` is "#" or "%" for a match at the front or the end.
-
-    In a text with holes a literal is replaced everywhere between them, where no match can reach into a hole.
-    """
-    if not regex:
-        return text
-    if not is_known(text) and is_known(regex) and everywhere and _literal(regex):
-        pieces = list(_pieces(text))
-        if not any(_reaches_out(piece, _unquoted(regex)) for piece in pieces if is_known(piece)):
-            return "".join(piece.replace(_unquoted(regex), by) if is_known(piece) else piece for piece in pieces)
-    if not is_known(text) or not is_known(regex):
-        return hole(shown(text), "replaced by a pattern")
-    anchored = {"#": rf"\A(?:{regex})", "%": rf"(?:{regex})\Z"}.get(at, regex)
-    return re.sub(anchored, lambda _: by, text, count=0 if everywhere else 1, flags=re.DOTALL)
-
-
-def _unquoted(regex: str) -> str:
-    return re.sub(r"\\(.)", r"\1", regex)
-
-
-def _literal(regex: str) -> bool:
-    return re.escape(_unquoted(regex)) == regex
-
-
-def _reaches_out(piece: str, literal: str) -> bool:
-    """True where a match could begin in the piece and end in the hole after it, or the other way round."""
-    return any(piece.endswith(literal[:n]) or piece.startswith(literal[-n:]) for n in range(1, len(literal)))
-
-
 def quoted(text: str) -> str:
     """`printf %q`: the text so that a shell reads it back."""
     if _SAFE.match(text):
@@ -227,23 +134,25 @@ def printf(form: str, arguments: Sequence[str]) -> str:
     """`printf`: the format is used again until the arguments are spent."""
     form = unescaped(form)
     left = list(arguments)
-    result, first = "", True
-    while first or left:
+    left.reverse()
+    result = _FORMAT.sub(lambda match: _formatted(match, left), form)
+    while left and len(result) <= MAX_PRINTED:
         before = len(left)
         result += _FORMAT.sub(lambda match: _formatted(match, left), form)
-        first = False
         if len(left) == before:
             break
-    return result
+    return result if len(result) <= MAX_PRINTED else hole("printf", "a text that is too long")
 
 
 def _formatted(match: re.Match[str], left: list[str]) -> str:
     kind = match["kind"]
     if kind == "%":
         return "%"
-    value = left.pop(0) if left else ""
+    value = left.pop() if left else ""
     if not is_known(value):
         return value
+    if max(int(match["width"] or 0), int(match["precision"] or 0)) > MAX_WIDTH:
+        return hole("printf", "a width that is too large")
     if kind == "q":
         return quoted(value)
     if kind in "sb":
@@ -254,7 +163,7 @@ def _formatted(match: re.Match[str], left: list[str]) -> str:
     try:
         number: float = float(value or 0) if kind in "feg" else int(value or "0", 0)
         return match[0] % number
-    except ValueError:
+    except (ValueError, OverflowError):
         return hole("printf", f"{value} is no number")
 
 
@@ -262,7 +171,7 @@ def split_fields(text: str, separators: str = " \t\n") -> list[str]:
     """Word splitting. A hole is never split: it may hold separators of its own, and stays one field."""
     fields: list[str] = []
     current = ""
-    for piece in _pieces(text):
+    for piece in pieces(text):
         if piece.startswith(_OPEN):
             current += piece
             continue
@@ -275,7 +184,7 @@ def split_fields(text: str, separators: str = " \t\n") -> list[str]:
     return [*fields, current] if current else fields
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces(text: str) -> Iterator[str]:
     """Holes whole, everything between them as it is."""
     last = 0
     for match in _HOLE.finditer(text):
@@ -285,6 +194,11 @@ def _pieces(text: str) -> Iterator[str]:
         last = match.end()
     if last < len(text):
         yield text[last:]
+
+
+def whole(text: str) -> int | None:
+    """A whole number without a sign; None for other texts and for one that no script means."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
 def joined(words: Iterable[str], by: str = " ") -> str:

@@ -8,40 +8,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from app.target import shell_arithmetic
+from app.target.shell_expansions import OPERATOR, Operation, Part, operated
+from app.target.shell_patterns import glob_regex
+from app.target.shell_record import BoundReached
 from app.target.shell_state import State, Value, first_word, is_machine
 from app.target.shell_syntax import Script, named
 from app.target.shell_text import (
     Word,
-    glob_regex,
     hole,
     is_known,
     joined,
     known_part,
-    quoted,
-    replaced,
     shown,
     split_fields,
-    trimmed,
     unescaped,
+    whole,
 )
 
+MAX_FIELDS = 20_000
 _EXPANSION = re.compile(
     r"\$\{(?P<indirect>!)?(?P<length>#(?=[\w@*]))?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?P<rest>.*)\}\Z",
     re.DOTALL,
 )
-_OPERATOR = re.compile(r":[-=+?]|[-=+?]|##|#|%%|%|//|/#|/%|/|\^\^|\^|,,|,|:|@")
 _PLAIN = re.compile(r"[^$`\"'\\]*\Z")
-
-
-class Part(NamedTuple):
-    """A piece of a word. `many` are the elements of an expansion that gives several fields (`"$@"`, `"${A[@]}"`)."""
-
-    text: str
-    quoted: bool = True
-    many: tuple[Word, ...] | None = None
 
 
 class Host(Protocol):
@@ -60,6 +52,10 @@ class Host(Protocol):
 
     def special(self, name: str) -> str:
         """`$?`, `$$`, `$!`, `$-`, `$0`."""
+        ...
+
+    def charge(self, amount: int) -> None:
+        """Counts the letters that are worked on. Raises BoundReached where they are more than is evaluated."""
         ...
 
 
@@ -88,7 +84,14 @@ class Words:
             else:
                 text = part.text if part.many is None else joined(part.many)
                 current = self._split(text, current, done, where)
-        return [*done, _assembled(current, where)] if current is not None else done
+        found = [*done, _assembled(current, where)] if current is not None else done
+        self._charge(found)
+        return found
+
+    def _charge(self, words: list[Word]) -> None:
+        if len(words) > MAX_FIELDS:
+            raise BoundReached
+        self._host.charge(sum(map(len, words)))
 
     @staticmethod
     def _split(text: str, current: list[str] | None, done: list[Word], where: Any) -> list[str] | None:
@@ -111,7 +114,9 @@ class Words:
     def text(self, node: Any) -> Word:
         """A word without splitting: the right side of an assignment, a case subject, an operand of [[ ]]."""
         parts = [part.text if part.many is None else joined(part.many) for part in self._parts(node)]
-        return _assembled(parts, self._host.script.place(node))
+        found = _assembled(parts, self._host.script.place(node))
+        self._charge([found])
+        return found
 
     def pattern(self, node: Any) -> str:
         """A word as a regular expression: unquoted parts are shell patterns, quoted parts are literal."""
@@ -232,9 +237,10 @@ class Words:
 
     def value(self, name: str, index: str | None = None) -> Word | None:
         """`$name` or `${name[index]}`; None where it is unset. A machine's variable is a hole."""
-        if name.isdigit() and name != "0":
+        place = whole(name)
+        if place:
             arguments = self._host.state.arguments
-            return arguments[int(name) - 1] if int(name) <= len(arguments) else None
+            return arguments[place - 1] if place <= len(arguments) else None
         if name in ("#", "?", "$", "!", "-", "0"):
             return Word(self._host.special(name))
         value = self._host.read(name)
@@ -248,7 +254,7 @@ class Words:
     def _element(self, name: str, value: Value, index: str) -> Word | None:
         if isinstance(value, Mapping):
             return value.get(index) if is_known(index) else Word(hole(f"{name}[{shown(index)}]", "an index"))
-        number = self._number(index)
+        number = self.number(index)
         if number is None or isinstance(value, Word):
             return Word(hole(f"{name}[{shown(index)}]", "an index that is not known"))
         return value[number] if -len(value) <= number < len(value) else None
@@ -267,11 +273,11 @@ class Words:
         if match["indirect"]:
             return self._indirect(name, index, in_quotes)
         base = self._variable(name, index, in_quotes)
-        operator = _OPERATOR.match(rest)
+        operator = OPERATOR.match(rest)
         if operator is None:
             return base
         found = index in ("@", "*") or name in ("@", "*") or self.value(name, index) is not None
-        return self._operated(base, found, operator[0], rest[operator.end() :], name, node)
+        return operated(self, self._host, base, found, Operation(operator[0], rest[operator.end() :], name, node))
 
     def _length(self, name: str, index: str | None) -> str:
         part = self._variable(name, index, True)
@@ -291,84 +297,6 @@ class Words:
             return Part(hole(f"!{name}", "an indirect name"), in_quotes)
         return self._variable(str(target), None, in_quotes)
 
-    # -- operators of ${...} -------------------------------------------------------------------------------------
-
-    def _operated(self, base: Part, found: bool, operator: str, rest: str, name: str, node: Any) -> Part:
-        if operator.lstrip(":") in ("-", "=", "+", "?") and operator != ":":
-            return self._defaulted(base, found, operator, rest, name, node)
-        if base.many is not None and operator == ":":
-            return self._sliced(base, rest, node)
-        if base.many is not None:
-            many = tuple(Word(self._changed(element, operator, rest, node), element.where) for element in base.many)
-            return base._replace(many=many)
-        return base._replace(text=self._changed(base.text, operator, rest, node))
-
-    def _defaulted(self, base: Part, found: bool, operator: str, rest: str, name: str, node: Any) -> Part:
-        text = base.text if base.many is None else joined(base.many)
-        if operator.startswith(":") and found and text == "":
-            found = False
-        unknown = operator.startswith(":") and not is_known(text) and not known_part(text)
-        kind = operator[-1]
-        if kind == "+":
-            if unknown:
-                return Part(hole(f"{name}:+", "a text that may be empty"), base.quoted)
-            return Part(self.fragment(rest, node) if found else "", base.quoted)
-        if found or kind == "?":
-            return base
-        default = Word(self.fragment(rest, node), self._host.script.place(node))
-        if kind == "=":
-            self._host.state.variables[name] = default
-        return Part(default, base.quoted)
-
-    def _sliced(self, base: Part, rest: str, node: Any) -> Part:
-        numbers = [self._number(self.fragment(piece, node)) for piece in rest.split(":")]
-        many = base.many or ()
-        if any(number is None for number in numbers):
-            return base._replace(many=(Word(hole("a slice", "an index that is not known")),))
-        start = int(numbers[0] or 0)
-        if self._host.script.text(node).startswith(("${@", "${*")):
-            start = max(start - 1, 0)
-        length = numbers[1] if len(numbers) > 1 else None
-        return base._replace(many=many[start:] if length is None else many[start : start + int(length)])
-
-    def _changed(self, text: str, operator: str, rest: str, node: Any) -> str:
-        if operator in ("#", "##", "%", "%%"):
-            regex = self._fragment_pattern(rest, node)
-            return trimmed(text, regex, front=operator[0] == "#", longest=len(operator) == 2)
-        if operator.startswith("/"):
-            before, _, after = _split_slash(rest)
-            regex = self._fragment_pattern(before, node)
-            at = operator[1:] if operator in ("/#", "/%") else ""
-            return replaced(
-                text,
-                regex,
-                self.fragment(after, node),
-                everywhere=operator == "//",
-                at=at,
-            )
-        if operator == ":":
-            return self._substring(text, rest, node)
-        if not is_known(text):
-            return hole(shown(text), "changed by an expansion")
-        changes = {
-            "^^": text.upper(),
-            ",,": text.lower(),
-            "^": text[:1].upper() + text[1:],
-        }
-        changes |= {",": text[:1].lower() + text[1:], "@": quoted(text)}
-        return changes[operator]
-
-    def _substring(self, text: str, rest: str, node: Any) -> str:
-        numbers = [self._number(self.fragment(piece, node)) for piece in rest.split(":")]
-        if not is_known(text) or any(number is None for number in numbers):
-            return hole(shown(text), "a part of a text that is not known")
-        start = int(numbers[0] or 0)
-        part = text[start:] if start >= 0 else text[max(len(text) + start, 0) :]
-        if len(numbers) < 2:
-            return part
-        length = int(numbers[1] or 0)
-        return part[:length] if length >= 0 else part[: len(part) + length]
-
     # -- fragments and numbers -----------------------------------------------------------------------------------
 
     def fragment(self, text: str, node: Any) -> str:
@@ -379,7 +307,8 @@ class Words:
             return joined(self._inside(text, node, ": ", ""))
         return joined(self._inside(text, node, ': "', '"'))
 
-    def _fragment_pattern(self, text: str, node: Any) -> str:
+    def fragment_pattern(self, text: str, node: Any) -> str:
+        """The pattern in a piece of shell text, as a regular expression."""
         if len(text) > 1 and text[0] == text[-1] == '"':
             inner = self.fragment(text[1:-1], node)
             return re.escape(inner) if is_known(inner) else inner
@@ -411,9 +340,10 @@ class Words:
 
     def number_of(self, text: str, node: Any) -> int | None:
         """The value of arithmetic text."""
-        return self._number(self.fragment(text, node) if "$" in text or "`" in text else text)
+        return self.number(self.fragment(text, node) if "$" in text or "`" in text else text)
 
-    def _number(self, text: str) -> int | None:
+    def number(self, text: str) -> int | None:
+        """The value of arithmetic text without expansions."""
         return shell_arithmetic.evaluate(text, self.numeric, self._assign)
 
     def numeric(self, name: str, index: int | None) -> str | None:
@@ -458,20 +388,3 @@ def _bracket_end(text: str) -> int:
         if depth == 0:
             return place
     return len(text)
-
-
-def _split_slash(text: str) -> tuple[str, str, str]:
-    """Pattern and replacement at the first slash that is neither escaped nor in a class, an expansion or quotes."""
-    depth, place = 0, 0
-    while place < len(text):
-        character = text[place]
-        if character == "\\":
-            place += 1
-        elif character in "[{":
-            depth += 1
-        elif character in "]}":
-            depth -= 1
-        elif character == "/" and depth <= 0:
-            return text[:place], "/", text[place + 1 :]
-        place += 1
-    return text, "", ""
