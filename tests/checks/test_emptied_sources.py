@@ -16,7 +16,12 @@ from tests.support.bundles import Editor, flipped, good
 from tests.support.shapes import (
     append_only,
     atom_mi355x,
+    engine_patch,
+    image_bump,
     new_model,
+    no_config,
+    removals,
+    retired_model,
     sglang_disagg,
     trtllm_metrics,
     vllm_fixed,
@@ -32,13 +37,21 @@ MADE: Mapping[str, Callable[[], Editor]] = {
     "ATOM on MI355X": lambda: build(atom_mi355x.story()),
     "append-only": lambda: build(append_only.story()),
     "a new model": lambda: build(new_model.story()),
+    "an image bump": lambda: build(image_bump.story()),
+    "a retired model": lambda: build(retired_model.story()),
+    "no config": lambda: build(no_config.story()),
+    "an engine patch with a waiver": lambda: build(engine_patch.story()),
+    "removals only": lambda: build(removals.story()),
 }
 
-EVERYWHERE = "every bundle"
-TURNS_NOTHING: Mapping[tuple[str, str], str] = {
-    (EVERYWHERE, "teams"): "the signer owns each file by name; teams only answer where no signer does",
-    ("Dynamo TensorRT-LLM", "upstream"): "check 3 covers SGLang and vLLM alone",
-    ("ATOM on MI355X", "upstream"): "check 3 covers SGLang and vLLM alone",
+EVERYWHERE, EITHER = "every bundle", "empty or gone"
+TURNS_NOTHING: Mapping[tuple[str, str, str], str] = {
+    (EVERYWHERE, "teams", EITHER): "the signer owns each file by name; teams only answer where no signer does",
+    ("Dynamo TensorRT-LLM", "upstream", EITHER): "check 3 covers SGLang and vLLM alone",
+    ("ATOM on MI355X", "upstream", EITHER): "check 3 covers SGLang and vLLM alone",
+    ("a retired model", "job_logs", EITHER): "nothing drafts; rows 3 and 8 then say that they read the recipe alone",
+    ("no config", "commits", "empty"): "commits are asked for the run's commit alone, and there is no run",
+    ("removals only", "commits", "empty"): "commits are asked for the run's commit alone, and there is no run",
 }
 _ROWS: dict[str, dict[int, tuple[str, str]]] = {}
 
@@ -69,8 +82,8 @@ def cases() -> Iterator[object]:
                     yield pytest.param(name, source, change, id=f"{name}: {source} {change.__name__}")
 
 
-def excepted(name: str, source: str) -> bool:
-    return (name, source) in TURNS_NOTHING or (EVERYWHERE, source) in TURNS_NOTHING
+def excepted(name: str, source: str, how: str) -> bool:
+    return any((place, source, ways) in TURNS_NOTHING for place in (name, EVERYWHERE) for ways in (how, EITHER))
 
 
 @pytest.mark.parametrize(("name", "source", "change"), list(cases()))
@@ -81,12 +94,19 @@ def test_a_source_without_content_turns_a_row(name: str, source: str, change: Ca
     assert not verdict.internal_errors
     after = {row.number: (row.status.value, row.result.reason) for row in verdict.rows}
     turned = flipped(_ROWS[name], after)
-    assert bool(turned) is not excepted(name, source), turned
+    assert bool(turned) is not excepted(name, source, change.__name__), turned
     assert not {"PASS", "N/A"} & set(turned.values()), turned
 
 
 def test_every_exception_names_a_bundle_a_source_and_its_reason() -> None:
     sources = {name: set(make().sources) for name, make in MADE.items()}
-    for (name, source), reason in TURNS_NOTHING.items():
+    for (name, source, _), reason in TURNS_NOTHING.items():
         assert reason
         assert all(source in held for held in sources.values()) if name == EVERYWHERE else source in sources[name]
+
+
+def test_without_job_logs_the_rows_say_that_they_read_the_recipe_alone() -> None:
+    before, after = MADE["a retired model"]().rows(), gone(MADE["a retired model"](), "job_logs").rows()
+    for number in (3, 8):
+        assert "recipe and job log" in before[number][1]
+        assert "job log" not in after[number][1]

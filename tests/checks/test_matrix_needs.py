@@ -19,7 +19,15 @@ from app.policy import read_policy
 from app.verdict.engine import SCOPE_NEEDS, VerdictRow, facts_of, judge_facts, scope_of
 from checks.contract import COULD_NOT, FAIL, NA, PASS, AnyOf, Check, Need, NotApplicable, Optional
 from tests.support.bundles import Editor, good
-from tests.support.shapes import append_only, atom_mi355x, sglang_disagg, trtllm_metrics, vllm_fixed
+from tests.support.shapes import (
+    append_only,
+    atom_mi355x,
+    no_config,
+    removals,
+    sglang_disagg,
+    trtllm_metrics,
+    vllm_fixed,
+)
 from tests.support.shapes.build import build
 
 DOWN = "HTTP 503 from the host"
@@ -39,6 +47,8 @@ MADE: Mapping[str, Callable[[], Editor]] = {
     "the SGLang shape": lambda: build(sglang_disagg.story()),
     "the vLLM shape": lambda: build(vllm_fixed.story()),
     "the ATOM shape": lambda: build(atom_mi355x.story()),
+    "removals only": lambda: build(removals.story()),
+    "no config": lambda: build(no_config.story()),
 }
 _OTHER_THAN_REFERENCE = {12: "the append-only shape", 17: "the TensorRT-LLM shape"}
 _BUNDLES: dict[str, Bundle] = {}
