@@ -20,7 +20,8 @@ _OUTPUTS = (">", ">>", ">|", "&>", "&>>")
 def run_redirected(shell: Shell, node: Any) -> None:
     """A statement with its redirections, and what is chained to a here-document."""
     stdin = shell.stdin
-    redirects = node.children_by_field_name("redirect")
+    # A here-string behind a compound statement is no field of the grammar: the kind of the child decides.
+    redirects = [child for child in node.named_children if child.type.endswith("_redirect")]
     body = node.child_by_field_name("body")
     extra: list[Word] = []
     for redirect in redirects:

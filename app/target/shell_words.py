@@ -204,7 +204,7 @@ class Words:
 
     def _expansion(self, node: Any, text: str, in_quotes: bool) -> Part:
         if node.type == "simple_expansion":
-            return self._variable(text[1:], None, in_quotes)
+            return self._simple(text[1:], in_quotes)
         if node.type == "command_substitution":
             return Part(self._host.substitution(node), in_quotes)
         if node.type == "arithmetic_expansion":
@@ -216,6 +216,12 @@ class Words:
         return Part(self.text(node), in_quotes)
 
     # -- variables -----------------------------------------------------------------------------------------------
+
+    def _simple(self, name: str, in_quotes: bool) -> Part:
+        """`$name`; of `$1x` only the first digit is the name, which the parser does not tell apart."""
+        if len(name) < 2 or name[0] not in "0123456789":
+            return self._variable(name, None, in_quotes)
+        return Part(self._variable(name[0], None, in_quotes).text + name[1:], in_quotes)
 
     def _variable(self, name: str, index: str | None, in_quotes: bool) -> Part:
         if name in ("@", "*"):
