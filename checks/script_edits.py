@@ -37,12 +37,15 @@ class Edit:
 
 
 _WRAPPERS = ("sudo", "env", "nohup", "time", "exec", "timeout", "command")
-_IN_PLACE = re.compile(r"-[A-Za-z]*i|--in-place(?:=.*)?")
+_IN_PLACE = re.compile(r"-[nErsuzp0]*i.*|--in-place(?:=.*)?", re.DOTALL)
 _PYTHON = re.compile(r"python[\d.]*\Z")
 _WRITES = re.compile(
-    r"write_text\(|write_bytes\(|\.write\(|open\([^)\n]*,\s*(?:mode=)?['\"][wa]|shutil\.(?:copy|move)|os\.replace|\.symlink_to\("
+    r"write_text\(|write_bytes\(|\.write\(|open\([^)\n]{0,300},[ \t]{0,20}(?:mode=)?['\"][wa]"
+    r"|shutil\.(?:copy|move)|os\.replace|\.symlink_to\("
 )
-_FINDS = re.compile(r"(?:find_spec|import_module)\(\s*['\"]([\w.]+)['\"]|^\s*(?:import|from)\s+([\w.]+)", re.MULTILINE)
+_FINDS = re.compile(
+    r"(?:find_spec|import_module)\(\s*['\"]([\w.]+)['\"]|^[ \t]*(?:import|from)[ \t]+([\w.]+)", re.MULTILINE
+)
 _SOURCES = re.compile(r"__file__|\.origin\b|getsourcefile|getfile\(|submodule_search_locations")
 _LITERAL = re.compile(r"['\"](/[^'\"\n]{2,300})['\"]")
 _VCS = re.compile(r"(?:git|hg|svn|bzr)\+|https?://|\.whl(?:#|\Z)|\.tar\.gz\Z|\.zip\Z")

@@ -184,6 +184,18 @@ def script(text: str, **env: str) -> Story:
             id="10.in-place: sed through a variable",
         ),
         pytest.param(
+            lambda: script("sed -i.bak 's/a/b/' /sgl-workspace/sglang/x.py"),
+            "FAIL",
+            "edits in place /sgl-workspace/sglang/x.py",
+            id="10.in-place: sed that keeps a copy",
+        ),
+        pytest.param(
+            lambda: script("while read -r f; do sed -Ei s/a/b/ $f; done <<< /sgl-workspace/sglang/x.py"),
+            "FAIL",
+            "edits in place /sgl-workspace/sglang/x.py",
+            id="10.in-place: a target from a here-string behind a loop",
+        ),
+        pytest.param(
             lambda: script("sed -i 's/a/b/' /tmp/x.yaml"), "PASS", "nothing", id="10.harness: sed on a config file"
         ),
         pytest.param(
