@@ -77,7 +77,12 @@ def main() -> None:
     `raw` is HMAC without a framework.
     """
     kind, folder = sys.argv[1], Path(sys.argv[2])
-    app = {"raw": lambda: bare, "bare": framework, "real": lambda: real(folder, *sys.argv[3:4])}[kind]()
+    kinds: dict[str, Callable[[], Any]] = {
+        "raw": lambda: bare,
+        "bare": framework,
+        "real": lambda: real(folder, *sys.argv[3:4]),
+    }
+    app = kinds[kind]()
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
