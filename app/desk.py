@@ -31,8 +31,11 @@ class NoStore(Exception):  # noqa: N818
 
 
 @contextmanager
-def store(settings: Settings) -> Iterator[Database]:
-    """The database of the settings, migrated. Raises NoStore."""
+def store(settings: Settings, *, make: bool = False) -> Iterator[Database]:
+    """The database of the settings, migrated. `make`: an SQLite file that is not there is made. Raises NoStore."""
+    file = settings.database_url.removeprefix("sqlite:///")
+    if not make and file != settings.database_url and not Path(file).is_file():
+        raise NoStore(f"{file} is not there. Start the service, or check SWEEPGATE_DATABASE_URL.")
     try:
         database = Database(settings.database_url)
         try:
@@ -100,7 +103,7 @@ def audit(settings: Settings, repository: str, number: int, output: str) -> int:
         entries = records.audit(database, repository, number)
         verdicts = records.verdicts(database, repository, number)
     trail = [_entry(row["at"], row["actor"], row["what"], row["detail"]) for row in entries]
-    trail += [_entry(row["published_at"], "sweepgate", "verdict", _evidence(row)) for row in verdicts]
+    trail += [_entry(row["published_at"], "sweepgate", "published", _evidence(row)) for row in verdicts]
     trail.sort(key=lambda entry: str(entry["at"]))
     if output == "json":
         print(json.dumps(trail, ensure_ascii=False))
@@ -154,7 +157,7 @@ def receive(settings: Settings, event: str, payload: bytes, guid: str = "") -> i
     if reading.repository is None:
         print("The delivery touches no pull request; nothing is stored.")
         return EXIT_FINE
-    with store(settings) as database:
+    with store(settings, make=True) as database:
         _accept(database, delivery)
     print(f"{delivery.guid}: {event} of {reading.repository}#{reading.number} is in the inbox.")
     return EXIT_FINE

@@ -84,7 +84,7 @@ def test_the_audit_names_the_verdict_its_commit_and_its_sign_off(folder: Path, c
     assert main(["audit", "o/r#7", "--format", "json"]) == 0
     asked, decided = told(capsys)
     assert (asked["actor"], asked["what"], asked["detail"]["run"]) == ("maintainer", "dispatch", 5)
-    assert decided["what"] == "verdict"
+    assert decided["what"] == "published"
     assert decided["detail"] == {
         "header": "REJECTED",
         "commit": "a" * 40,
@@ -97,12 +97,18 @@ def test_the_audit_names_the_verdict_its_commit_and_its_sign_off(folder: Path, c
     assert "maintainer  dispatch  run=5 label=full" in capsys.readouterr().out
 
 
-def test_an_unknown_pull_request_has_no_audit(folder: Path, capsys) -> None:
+def test_an_unknown_pull_request_has_no_audit(folder: Path, capsys, database: Database) -> None:
     assert main(["audit", "o/r#8"]) == 1
     assert "SWEEPGATE_DATABASE_URL" in capsys.readouterr().err
 
 
-def test_an_empty_queue_says_so(folder: Path, capsys) -> None:
+def test_looking_makes_no_database(folder: Path, capsys) -> None:
+    assert main(["queue"]) == main(["audit", "o/r#7"]) == 2
+    assert "is not there. Start the service" in capsys.readouterr().err
+    assert not (folder / "sweepgate.sqlite").exists()
+
+
+def test_an_empty_queue_says_so(folder: Path, capsys, database: Database) -> None:
     assert main(["queue"]) == 0
     assert capsys.readouterr().out == "inbox: empty\nNothing waits.\n"
 
