@@ -60,6 +60,7 @@ class World:
     users: dict[str, User] = field(default_factory=dict)
     repositories: dict[str, Repository] = field(default_factory=dict)
     tokens: dict[str, Token] = field(default_factory=dict)
+    core_limit: int = CORE_LIMIT
     budgets: dict[tuple[str, str], Budget] = field(default_factory=dict)
     members: dict[str, set[str]] = field(default_factory=dict)
     teams: dict[str, Team] = field(default_factory=dict)
@@ -143,7 +144,7 @@ class World:
 
     def budget(self, token: str, resource: str = "core") -> Budget:
         """The primary limit of a token; refilled every hour of the wall clock."""
-        found = self.budgets.setdefault((token, resource), Budget(CORE_LIMIT if token else 60))
+        found = self.budgets.setdefault((token, resource), Budget(self.core_limit if token else 60))
         if found.resets_at <= self.wall():
             found.used, found.resets_at = 0, self.wall() + 3600
         return found

@@ -75,7 +75,7 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def wait_for(ready: Callable[[], Any], what: str, seconds: float = 40.0) -> Any:
+def wait_for(ready: Callable[[], Any], what: str, seconds: float = 90.0) -> Any:
     """The first true value; fails with its name."""
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:

@@ -57,7 +57,7 @@ def sweep(stage: CrashStage, pull: PullRequest) -> None:
     pull.apply_label("maintainer", "full-sweep-enabled")
     wait_for(lambda: first.status == "completed", "the first run to be cancelled")
     run = _dispatched(stage, 2)
-    _measured(run, "failure")
+    measured(run, "failure")
     _links_deleted_once(stage, pull)
     _retried(stage, pull, run)
     _staged(stage, pull, run)
@@ -82,7 +82,7 @@ def _check_run(stage: CrashStage, name: str, status: str) -> None:
     wait_for(found, f"the check run {name} to be {status}")
 
 
-def _measured(run: Run, conclusion: str) -> None:
+def measured(run: Run, conclusion: str) -> None:
     run.start()
     run.job(JOB, conclusion, log="" if conclusion == "success" else "The runner has received a shutdown signal.\n")
     run.artifact("bmk_agentic_one", {"one.json": "[]"})

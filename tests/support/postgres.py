@@ -7,12 +7,14 @@ import itertools
 import os
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 _COUNT = itertools.count(1)
+_GUARD = threading.Lock()
 _SERVERS: dict[str, Any] = {}
 
 
@@ -44,5 +46,6 @@ def new_database(server: Any) -> str:
 
 
 def postgres_url() -> str:
-    """A fresh database on the shared server."""
-    return new_database(shared_server())
+    """A fresh database on the shared server; may be called from several threads."""
+    with _GUARD:
+        return new_database(shared_server())
