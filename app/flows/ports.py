@@ -22,6 +22,9 @@ class Access(Protocol):
 
     def policy(self, repository: str) -> Policy: ...
 
+    def policy_problem(self, repository: str) -> str:
+        """Why the file of the default branch is not in force; empty where it is."""
+
     def bot(self, repository: str) -> Person: ...
 
 

@@ -20,6 +20,7 @@ from app.effects.context import Context, Journal, Links, Planner, utc_date
 from app.effects.faults import PointedWriter
 from app.effects.markers import Markers
 from app.effects.perform import perform
+from app.effects.policy_notice import tell_policy
 from app.effects.ports import Ledger, Refused
 from app.effects.sweeps import no_plan
 from app.effects.verify import Verify as Verifier
@@ -102,6 +103,7 @@ class Reconciler:
                 visible_seconds=self.visible_seconds,
                 links=self.links,
             )
+            tell_policy(self.access.policy_problem(ref.repository), context)
             return self._perform(decision, state, context, received_at)
 
     def _perform(self, decision: Decision, state: PullState, context: Context, received_at: float | None) -> Outcome:

@@ -347,6 +347,10 @@ class FakeAccess:
     def __init__(self, github: FakeGitHub, policy: Policy | None = None) -> None:
         self.github = github
         self._policy = policy or Policy(name="test")
+        self.problem = ""
+
+    def policy_problem(self, repository: str) -> str:
+        return self.problem
 
     def reader(self, repository: str) -> FakeGitHub:
         return self.github
