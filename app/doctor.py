@@ -15,7 +15,7 @@ from app.github.app_page import AppPage, read_app
 from app.github.apps import Installations, with_token
 from app.github.client import GitHub
 from app.github.errors import HostError
-from app.github.hosts import Hosts
+from app.github.hosts import Hosts, hosts_at
 from app.inbox.events import EVENTS
 from app.launch.install import FOLDER, InstallProblem, render
 from app.policy import Policy, PolicyError
@@ -48,7 +48,7 @@ class Finding:
 
 def doctor(settings: Settings, repositories: Sequence[str], output: str, hosts: Hosts | None = None) -> int:
     """Print the findings. 1 where anything is wrong or could not be looked at."""
-    found = list(findings(settings, repositories, hosts or Hosts(api=settings.github_url.rstrip("/"))))
+    found = list(findings(settings, repositories, hosts or hosts_at(settings.github_url)))
     if output == "json":
         print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
     else:

@@ -33,7 +33,7 @@ from app.flows.failures import classify
 from app.flows.gather import Extras, PermissionCache
 from app.flows.reconcile import Outcome, Reconciler
 from app.github.errors import HostError
-from app.github.hosts import Hosts
+from app.github.hosts import Hosts, hosts_at
 from app.inbox.events import EVENTS, read_row
 from app.settings import Settings
 from app.store.inbox import InboxRow, Reading
@@ -123,7 +123,7 @@ def run_event(
         return EXIT_USAGE
     api = env.get("SWEEPGATE_GITHUB_URL") or env.get("GITHUB_API_URL") or settings.github_url
     try:
-        made = rooms_for(settings, hosts or Hosts(api=api.rstrip("/")), **rooms)
+        made = rooms_for(settings, hosts or hosts_at(api, settings.archive_hosts), **rooms)
         assert isinstance(made.access, GitHubAccess)  # noqa: S101  (rooms_for makes no other)
         numbers = _touched(made.access, repository, event, reading, payload)
     except (HostError, EffectError) as error:

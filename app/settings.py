@@ -29,6 +29,7 @@ class Settings(BaseSettings):
     app_private_key: SecretStr = SecretStr("")
     bot_login: str = ""
     repositories: Annotated[tuple[str, ...], NoDecode] = ()
+    archive_hosts: Annotated[tuple[str, ...], NoDecode] = ()
 
     database_url: str = "sqlite:///var/sweepgate.sqlite"
     workflow_database_url: str = ""
@@ -54,7 +55,7 @@ class Settings(BaseSettings):
     visible_seconds: float = Field(default=60.0, ge=0)
     permission_seconds: float = Field(default=300.0, ge=0)
 
-    @field_validator("webhook_secrets", "repositories", mode="before")
+    @field_validator("webhook_secrets", "repositories", "archive_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

@@ -25,7 +25,7 @@ from app.github.client import GitHub
 from app.github.counter import CallCounter
 from app.github.errors import HostError
 from app.github.evidence import EvidenceReads
-from app.github.hosts import Hosts
+from app.github.hosts import Hosts, hosts_at
 from app.policy import Policy, PolicyError
 from app.settings import Settings
 from app.verdict.measurement import measure
@@ -136,7 +136,7 @@ def serve(host: str, port: int) -> int:
     from app.main import create_app
 
     configure_logs(settings)
-    hosts = Hosts(api=settings.github_url.rstrip("/"))
+    hosts = hosts_at(settings.github_url, settings.archive_hosts)
     try:
         application = create_app(settings, rooms_for(settings, hosts))
     except HostError as error:

@@ -7,7 +7,7 @@ is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -68,6 +68,15 @@ class Hosts:
         if base is None or parts.port not in (None, 443) or parts.username or "@" in parts.netloc:
             raise HostRefused(f"{parts.scheme}://{parts.hostname or ''} is not on the list of hosts that may be read")
         return base + (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def hosts_at(api: str, archives: Iterable[str] = ()) -> Hosts:
+    """The hosts of an API address: GitHub's own, or an enterprise server, whose archives may stand on itself too.
+    `archives`: further places of archives, such as an enterprise server's storage."""
+    api = api.rstrip("/")
+    parts = urlsplit(api)
+    own = () if api == Hosts.api else (f"{parts.scheme}://{parts.netloc}",)
+    return Hosts(api=api, archives=(*ARCHIVES, *own, *archives))
 
 
 def allowed(url: str, patterns: tuple[str, ...]) -> bool:

@@ -1,6 +1,7 @@
 """Purpose: `sweepgate verify --pr`: gathers a bundle with the token of the environment.
 
-Settings: SWEEPGATE_GITHUB_TOKEN (or GITHUB_TOKEN), SWEEPGATE_GITHUB_URL. Times and call counts go to collection.json.
+Settings: SWEEPGATE_GITHUB_TOKEN (or GITHUB_TOKEN), SWEEPGATE_GITHUB_URL, SWEEPGATE_ARCHIVE_HOSTS. Times and call
+counts go to collection.json.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ def gather_from_environment(repository: str, number: int, sign_off: str, policy:
     from app.github.apps import with_token
     from app.github.errors import HostError, reason
     from app.github.evidence import EvidenceReads
-    from app.github.hosts import Hosts
+    from app.github.hosts import hosts_at
     from app.verdict.policies import policy_of_default_branch
 
     token = os.environ.get("SWEEPGATE_GITHUB_TOKEN") or os.environ.get("GITHUB_TOKEN", "")
     if not token:
         raise CannotGather("SWEEPGATE_GITHUB_TOKEN is not set. Set a token that may read the repository.")
-    api = os.environ.get("SWEEPGATE_GITHUB_URL", "https://api.github.com").rstrip("/")
-    github = with_token(Hosts(api=api), SecretStr(token))
+    api = os.environ.get("SWEEPGATE_GITHUB_URL", "https://api.github.com")
+    archives = [host for host in os.environ.get("SWEEPGATE_ARCHIVE_HOSTS", "").replace(",", " ").split() if host]
+    github = with_token(hosts_at(api, archives), SecretStr(token))
     started = time.monotonic()
     try:
         bundle = gather(
