@@ -59,6 +59,7 @@ RULES = {
     "8.environment": "A variable that skips layers or indexers fails.",
     "8.log": "An override that only the job log shows fails as well.",
     "8.model-file": "A launch script that rewrites such a key in the model's configuration fails.",
+    "8.unread-script": "A setup script that was not read may rewrite the configuration: it could not be verified.",
     "8.unknown-key": "An override with a key that the policy does not know could not be verified.",
 }
 
@@ -150,6 +151,7 @@ def _judge(ledger: _Ledger, point: Point, launch: Launch, log: JobLogRecord | No
         name = note.split(":", 1)[0].split(".", 1)[0]
         if name.replace("_", "-") in {known.replace("_", "-") for known in ledger.policy.override_args}:
             ledger.missing.append(Unverified(f"{name} of {point.key}", note.split(": ", 1)[-1]))
+    ledger.missing.extend(launch.unread)
     for rewrite in launch.rewrites:
         keys = [key for key in rewrite.keys if _any(key, ledger.policy.forbidden_keys)]
         keys = [key for key in keys if not _any(key, ledger.policy.neutral_keys)]

@@ -65,6 +65,7 @@ RULES = {
     "13.dtype": "A dtype below the stored one fails.",
     "13.override": "An override that changes a dtype or quantization of the checkpoint fails.",
     "13.rewrite": "A script that rewrites dtype, quantization or layers in a model's configuration fails; others may.",
+    "13.unread-script": "A setup script that was not read may rewrite precision: it could not be verified.",
     "13.loaded-lower": "A log that loads the draft quantized or below its stored dtype fails.",
     "13.online": "ATOM's online quantization must exclude every module of the draft.",
     "13.online-external": "An external draft under online quantization could not be verified.",
@@ -199,6 +200,7 @@ def _variables(
 def _rewrites(ledger: _Ledger, facts: Facts, point: Point) -> None:
     """A setup script may add a key to a model's configuration, but no dtype, quantization or layer key."""
     for launch in launches_of(point, facts):
+        ledger.missing.extend(launch.unread)
         for rewrite in launch.rewrites:
             keys = [key for key in rewrite.keys if PRECISION_KEY.search(key) or "layer" in key]
             if keys:

@@ -18,6 +18,7 @@ from app.facts.repository import HeadTree
 from app.target.recipe import EffectiveRecipe, Setting
 from app.target.source import FileLine, RejectedInput
 from app.target.tree import NotRecorded, Tree
+from checks.contract import Unverified
 from checks.point_evidence import recipe_of
 from checks.script_edits import ConfigRewrite, Edit, config_rewrites, edits_of, protected
 from checks.script_launch import SCRIPT
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Launch:
-    """One way in which a point is launched. `undecided` are settings of a script that are not known: `name: reason`."""
+    """One way in which a point is launched. `undecided` are settings of a script that are not known: `name: reason`.
+
+    `unread` are scripts of the launch that were not read to their end: what they rewrite is not known.
+    """
 
     engine: str
     args: Mapping[str, Mapping[str, Setting]]
@@ -40,6 +44,7 @@ class Launch:
     edits: tuple[Edit, ...] = field(default_factory=tuple)
     rewrites: tuple[ConfigRewrite, ...] = field(default_factory=tuple)
     undecided: tuple[str, ...] = field(default_factory=tuple)
+    unread: tuple[Unverified, ...] = field(default_factory=tuple)
     source: str = "recipe"
 
 
@@ -49,17 +54,22 @@ def launches_of(point: Point, facts: Facts) -> tuple[Launch, ...]:
     recipe = recipe_of(point, head)
     edits = list(recipe_edits(recipe, facts.policy.patches))
     rewrites: list[ConfigRewrite] = []
+    unread: list[Unverified] = []
+    scripts: list[Evaluated] = []
     for setup in recipe.setup_scripts:
         evaluated = _setup_script(facts, recipe, setup)
         if isinstance(evaluated, Edit):
             edits.append(evaluated)
+            unread.append(Unverified(f"the setup script {setup.value}", evaluated.undecided))
         else:
-            edits += edits_of(evaluated, facts.policy.patches)
-            rewrites += config_rewrites(evaluated)
+            scripts.append(evaluated)
     if recipe.schema == SCRIPT and head is not None:
-        found = evaluated_script(head.tree, point)
+        scripts.append(evaluated_script(head.tree, point))
+    for found in scripts:
         edits += edits_of(found, facts.policy.patches)
         rewrites += config_rewrites(found)
+        if not found.finished:
+            unread.append(Unverified(f"the script {found.script}", "it is larger than what is evaluated"))
     return (
         Launch(
             engine=recipe.engine,
@@ -68,6 +78,7 @@ def launches_of(point: Point, facts: Facts) -> tuple[Launch, ...]:
             edits=tuple(edits),
             rewrites=tuple(rewrites),
             undecided=tuple(recipe.notes) if recipe.schema == SCRIPT else (),
+            unread=tuple(unread),
             source="launch script" if recipe.schema == SCRIPT else "recipe",
         ),
     )

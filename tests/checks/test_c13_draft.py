@@ -465,3 +465,28 @@ def test_8_model_file_a_setup_script_that_skips_the_indexer() -> None:
     row = story.row(8)
     assert row.status.value == "FAIL"
     assert "rewrites index_topk_freq in the model's configuration" in row.reason
+
+
+@pytest.mark.parametrize(
+    ("number", "script", "reason"),
+    [
+        pytest.param(
+            8, None, "the setup script compat.sh (it is not in this repository", id="8.unread-script: outside"
+        ),
+        pytest.param(
+            8, "true\n" * 250_000, "compat.sh (it is larger than what is evaluated)", id="8.unread-script: too large"
+        ),
+        pytest.param(
+            13, None, "the setup script compat.sh (it is not in this repository", id="13.unread-script: outside"
+        ),
+    ],
+)
+def test_what_an_unread_script_rewrites_is_not_known(number: int, script: str | None, reason: str) -> None:
+    story = Story().edit(RECIPE, "  frontend:\n", "  setup_script: compat.sh\n  frontend:\n")
+    if script is not None:
+        path = "inferencex-e2e/benchmarks/single_node/srt-slurm-recipes/configs/compat.sh"
+        story.head[path] = script.encode()
+    row = story.row(number)
+    assert row.status.value == "FAIL"
+    assert row.reason.startswith("could not be verified: ")
+    assert reason in row.reason

@@ -154,11 +154,6 @@ MUTATIONS = [
         id="10.mount: over an engine file",
     ),
     pytest.param(
-        10,
-        lambda: recipe(good(), "  frontend:\n", "  setup_script: rebuild-engine.sh\n  frontend:\n"),
-        id="10.setup-script: unreadable",
-    ),
-    pytest.param(
         11,
         lambda: log(" c10", lambda log: log["env"]["SGLANG_SIMULATE_ACC_LEN"].update(value="4.12")),
         id="11.wrong-value: the curve's next value",
@@ -200,6 +195,13 @@ MUTATIONS = [
 @pytest.mark.parametrize(("number", "make"), MUTATIONS)
 def test_one_change_turns_one_row(number: int, make: Callable[[], Editor]) -> None:
     assert flipped(reference(), make().rows()) == {number: "FAIL"}
+
+
+def test_an_unread_setup_script_turns_every_row_that_it_may_decide() -> None:
+    """10.setup-script, 8.unread-script, 13.unread-script"""
+    rows = recipe(good(), "  frontend:\n", "  setup_script: rebuild-engine.sh\n  frontend:\n").rows()
+    assert flipped(reference(), rows) == {8: "FAIL", 10: "FAIL", 13: "FAIL"}
+    assert all("setup script rebuild-engine.sh" in rows[number][1] for number in (8, 10, 13))
 
 
 @cache
