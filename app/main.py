@@ -173,6 +173,5 @@ def _add_probes(app: FastAPI, service: Service, settings: Settings) -> None:
     def metrics() -> Response:
         """Prometheus exposition."""
         inbox, waiting = service.counts()
-        return PlainTextResponse(
-            service.meters.show(inbox=inbox, waiting=waiting), media_type="text/plain; version=0.0.4"
-        )
+        shown = service.meters.show(inbox=inbox, waiting=waiting, github=service.reconciler.access.usage())
+        return PlainTextResponse(shown, media_type="text/plain; version=0.0.4")

@@ -15,6 +15,7 @@ from app.decide.state import Person
 from app.effects.github import GitHubReader, GitHubWriter, Memory, translated
 from app.effects.github_rounds import GitHubRounds
 from app.github.client import GitHub
+from app.github.limits import Limiter
 from app.policy import Policy, PolicyError
 from app.verdict.policies import POLICY_PATH, policy_of_default_branch
 
@@ -38,9 +39,18 @@ class GitHubAccess:
         self._memory = Memory()
         self._guard = threading.Lock()
         self._policies: dict[str, _Kept] = {}
+        self._limiters: dict[str, Limiter] = {}
 
     def client(self, repository: str) -> GitHub:
-        return self._client_of(repository)
+        client = self._client_of(repository)
+        with self._guard:
+            self._limiters[client.transport.auth.key] = client.transport.limiter
+        return client
+
+    def usage(self) -> dict[str, tuple[int, int | None]]:
+        """Requests made so far and the hour's remaining budget (None before GitHub told it), by installation."""
+        with self._guard:
+            return {key: (limiter.requests, limiter.remaining) for key, limiter in self._limiters.items()}
 
     def reader(self, repository: str) -> GitHubReader:
         return GitHubReader(self.client(repository), self._bot, self._memory, self.policy(repository).sweep)

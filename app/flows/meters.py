@@ -8,6 +8,8 @@ sweepgate_rows_total{check,status}            rows of published verdicts
 sweepgate_reaction_seconds, sweepgate_verdict_seconds   receipt -> first reaction, receipt -> verdict
 sweepgate_inbox_rows{status}                  rows of the inbox
 sweepgate_pulls_waiting                       pull requests with work
+sweepgate_github_requests{installation}       requests made of GitHub since the start
+sweepgate_github_remaining{installation}      what is left of the hour's budget
 """
 
 from __future__ import annotations
@@ -45,6 +47,13 @@ class PrometheusMeters:
             )
         }
         self._inbox = Gauge("sweepgate_inbox_rows", "Rows of the inbox", ("status",), registry=self.registry)
+        self._requests, self._remaining = (
+            Gauge(f"sweepgate_github_{name}", text, ("installation",), registry=self.registry)
+            for name, text in (
+                ("requests", "Requests made of GitHub since the start"),
+                ("remaining", "What is left of the hour's budget"),
+            )
+        )
         self._waiting = Gauge("sweepgate_pulls_waiting", "Pull requests with work", registry=self.registry)
 
     def observe(self, name: str, seconds: float) -> None:
@@ -60,9 +69,15 @@ class PrometheusMeters:
     def _delivered(self, outcome: str, event: str) -> Counter:
         return self._counters["deliveries"].labels(outcome=outcome, event=event)
 
-    def show(self, *, inbox: Mapping[str, int], waiting: int) -> bytes:
+    def show(
+        self, *, inbox: Mapping[str, int], waiting: int, github: Mapping[str, tuple[int, int | None]] | None = None
+    ) -> bytes:
         """The exposition text, with the gauges brought up to date."""
         for status in ("new", "taken", "done", "failed"):
             self._inbox.labels(status=status).set(inbox.get(status, 0))
         self._waiting.set(waiting)
+        for installation, (requests, remaining) in (github or {}).items():
+            self._requests.labels(installation=installation).set(requests)
+            if remaining is not None:
+                self._remaining.labels(installation=installation).set(remaining)
         return generate_latest(self.registry)

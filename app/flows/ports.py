@@ -27,6 +27,9 @@ class Access(Protocol):
 
     def bot(self, repository: str) -> Person: ...
 
+    def usage(self) -> Mapping[str, tuple[int, int | None]]:
+        """Requests made so far and the hour's remaining budget (None before GitHub told it), by installation."""
+
 
 class Memos(Protocol):
     """Look-ups that can never change."""

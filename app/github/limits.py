@@ -53,6 +53,7 @@ class Limiter:
         self.longest_wait = longest_wait
         self.remaining: int | None = None
         self.limit: int | None = None
+        self.requests = 0
         self.resets_at = 0.0
         self._slots = slots
         self._write_gap = write_gap
@@ -71,6 +72,8 @@ class Limiter:
         self._take_slot(repository)
         try:
             self._wait_until_allowed(repository)
+            with self._state:
+                self.requests += 1
             if not write:
                 yield
                 return

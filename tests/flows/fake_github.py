@@ -367,6 +367,9 @@ class FakeAccess:
     def bot(self, repository: str) -> Person:
         return BOT
 
+    def usage(self) -> dict[str, tuple[int, int | None]]:
+        return {"installation-1": (len(self.github.calls), 4_321), "installation-2": (0, None)}
+
 
 def verify_ok(request: VerifyRequest) -> VerdictText:
     """A verdict that says PASS."""
