@@ -97,7 +97,7 @@ class InboxWriter:
                 continue
             error: Exception | None = None
             try:
-                self._commit([delivery for delivery, _ in group])
+                self._commit([row for row, _ in group])
             except Exception as problem:  # every error belongs to the callers of this group
                 error = problem
             for _, receipt in group:
@@ -106,12 +106,12 @@ class InboxWriter:
                 self._on_commit()
             expected, ended = len(group), time.monotonic()
 
-    def _group(self, expected: int, until: float) -> tuple[list[tuple[Delivery, Receipt]], bool]:
-        """What is queued, and what of `expected` deliveries still comes until that moment."""
+    def _group(self, expected: int, until: float) -> tuple[list[tuple[_Row, Receipt]], bool]:
+        """What is queued, and what of `expected` deliveries still comes until that moment, compressed meanwhile."""
         first = self._queue.get()
         if first is None:
             return [], True
-        group = [first]
+        group = [(_row(first[0]), first[1])]
         while len(group) < MAX_GROUP:
             left = until - time.monotonic() if len(group) < expected else 0.0
             try:
@@ -120,16 +120,21 @@ class InboxWriter:
                 break
             if following is None:
                 return group, True
-            group.append(following)
+            group.append((_row(following[0]), following[1]))
         return group, False
 
-    def _commit(self, group: Sequence[Delivery]) -> None:
-        rows = {
-            delivery.guid: (delivery.guid, delivery.event, zlib.compress(delivery.body, 1), delivery.received_at)
-            for delivery in group
-        }
+    def _commit(self, group: Sequence[_Row]) -> None:
+        rows = {row[0]: row for row in group}
         with self._database.write("inbox.accept") as connection:
             connection.exec_driver_sql(self._statement, list(rows.values()))
+
+
+_Row = tuple[str, str, bytes, float]
+
+
+def _row(delivery: Delivery) -> _Row:
+    """Delivery id, event, compressed body, receipt time, as the table has them."""
+    return delivery.guid, delivery.event, zlib.compress(delivery.body, 1), delivery.received_at
 
 
 def _accept_statement(database: Database) -> str:
