@@ -15,7 +15,7 @@ from typing import Final
 
 from app.planner.changes import Changed, Side, compared, differing
 from app.planner.points import Point, Rules
-from app.planner.scope import AffectedKey, Closure, Scope
+from app.planner.scope import AffectedKey, Closure, LaunchFiles, Scope
 from app.planner.selection import matching
 from app.target.changelog import SCENARIOS, ChangelogEntry, difference
 from app.target.recipe import EffectiveRecipe
@@ -114,14 +114,24 @@ class _Reasons:
         if closure is None:
             return tuple(f"which config keys {path} serves is not known" for path in sorted(files))
         undecided: dict[str, None] = {}
-        for side in (self.before, self.after):
-            for entry in side.entries.values():
+        for key in self.all_keys():
+            for side in (self.after, self.before):
+                entry = side.entries.get(key)
+                if entry is None:
+                    continue
                 launch = closure(entry, side.tree)
                 if not launch.paths.isdisjoint(files):
                     self.add(entry.key, "launch", entry.scenarios)
                 elif launch.unknown:
                     undecided[f"{entry.key}: {launch.unknown}"] = None
+                if side is self.after and self._same_launch(key, launch):
+                    break
         return tuple(undecided)
+
+    def _same_launch(self, key: str, launch: LaunchFiles) -> bool:
+        """True where the merge base launches the key with the same unchanged files: nothing new to be learned there."""
+        known = {*launch.paths, self.after.tree.layout.runners}
+        return key not in self.changes and not launch.unknown and self.touched.isdisjoint(known)
 
     def is_launch_file(self, path: str) -> bool:
         root = self.after.tree.layout.root

@@ -228,8 +228,6 @@ def _launchers(entry: MasterEntry, tree: Tree, found: _Found) -> list[tuple[str,
     except (RejectedInput, NotRecorded) as fault:
         found.undecided.append(f"the runners of {entry.runner} are not known ({fault})")
         return []
-    if not names:
-        found.undecided.append(f"no runner has the label {entry.runner}")
     pools = {name.split("_")[0]: name for name in names}
     return [(f"runners/launch_{pool}.sh", name) for pool, name in sorted(pools.items())]
 

@@ -79,7 +79,7 @@ class Evaluated:
         return next((file for file in reversed(self.written) if file.path == path), None)
 
 
-MAX_STEPS = 200_000
+MAX_STEPS = 30_000
 MAX_COMMANDS = 5_000
 MAX_AT_PLACE = 64
 MAX_TEXT = 1_000_000

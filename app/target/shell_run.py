@@ -112,6 +112,7 @@ class Shell:
         inside = self.repository_path(path)
         if inside is None or kind == "-d" or not self.tree.knows(inside):
             return None
+        self.record.files.add(inside)
         return self.content(inside) is not None or (None if self._written(path) else False)
 
     def _written(self, path: str) -> bool:
