@@ -10,7 +10,9 @@ from app.decide.core import RESULTS, WELCOME
 from app.effects.context import Context
 from app.effects.ports import NotThere, Refused
 from app.effects.triage import failures
+from app.evidence.wanted import layout_of
 from app.results.triage import Diagnosis
+from app.target.tree import Layout
 from app.words.results import results
 from app.words.status import status
 from app.words.welcome import welcome
@@ -29,12 +31,14 @@ def react(action: SetReaction, context: Context) -> None:
 
 def post_welcome(_action: PostWelcome, context: Context) -> None:
     sweep, state = context.policy.sweep, context.state
-    base = f"{context.links.web}/{state.ref.repository}/blob/{state.default_branch}"
+    told = context.policy.layout
+    layout = layout_of(state.paths, False) if told == "auto" else Layout(told)
+    base = f"{context.links.web}/{state.ref.repository}/blob/{state.default_branch}/{layout.root}"
     text = welcome(
         primaries=tuple(sweep.primaries),
         modifiers=sweep.modifiers,
-        checklist=f"{base}/{context.links.checklist}",
-        docs=f"{base}/{context.links.docs}",
+        checklist=f"{base}{context.links.checklist}",
+        docs=f"{base}{context.links.docs}",
     )
     context.comments.upsert(WELCOME, "", {}, text, replace=lambda _: False)
     context.journal.audit("sweepgate", "welcome", {})

@@ -34,8 +34,8 @@ def more_findings(count: int) -> str:
 def blocking(signer: str, numbers: list[int]) -> str:
     """The line that mentions the signer on purpose, on REJECTED only."""
     listed = ", ".join(str(number) for number in numbers)
-    plural = "checks" if len(numbers) > 1 else "check"
-    return f"@{signer}: {plural} {listed} block this pull request; each row below ends with its next step."
+    subject, verb = ("checks", "block") if len(numbers) > 1 else ("check", "blocks")
+    return f"@{signer}: {subject} {listed} {verb} this pull request; each row below ends with its next step."
 
 
 def escalation(people: tuple[str, ...]) -> str:

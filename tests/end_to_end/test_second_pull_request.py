@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -81,6 +82,18 @@ def test_the_fixed_head_passes_and_says_what_changed(told: Told) -> None:
 def test_each_kind_of_comment_stands_once(told: Told) -> None:
     for kind in ("welcome", "results", "verdict"):
         assert len(comments(told, f"<!-- sweepgate:{kind}:")) == 1, kind
+
+
+def test_the_welcome_links_files_that_are_there(told: Told) -> None:
+    [body] = comments(told, "<!-- sweepgate:welcome:")
+    paths = set(re.findall(r"/blob/main/([^)\s]+)\)", body))
+    there = told.story.repository.git.commits[told.story.repository.branches["main"]].tree
+    assert paths
+    assert [path for path in paths if not any(f"{one}/".startswith(f"{path}/") for one in there)] == []
+
+
+def test_one_failing_row_blocks(told: Told) -> None:
+    assert "check 7 blocks this pull request" in told.done.rejected
 
 
 def test_the_reference_repository_is_left_alone(told: Told) -> None:
