@@ -86,7 +86,7 @@ def _told(pulls: int, database: str, *, disturb: bool) -> tuple[dict[str, Any], 
 def tell(stage: CrashStage, count: int) -> None:
     """All stories side by side, one step after the other."""
     stage.world.core_limit = 1_000_000
-    opened = [_open(stage, number) for number in range(1, count + 1)]
+    opened = [story.propose(stage, number) for number in range(1, count + 1)]
     _all(opened, lambda pull: stage.has(pull.number, "sweepgate:welcome"), "the welcomes")
     by_kind = {kind: opened[place :: len(KINDS)] for place, kind in enumerate(KINDS)}
     _signed(stage, [*by_kind["signed"], *by_kind["signed twice"]])
@@ -101,13 +101,6 @@ def _all(pulls: list[PullRequest], ready: Callable[[PullRequest], Any], what: st
     """Wait until it is so for every pull request; names the first that lacks it."""
     for pull in pulls:
         wait_for(lambda pull=pull: ready(pull), f"{what} (#{pull.number})", PATIENCE)  # type: ignore[misc]
-
-
-def _open(stage: CrashStage, number: int) -> PullRequest:
-    branch = f"branch-{number}"
-    entry = f"- config-keys:\n    - one\n- config-keys:\n    - two-{number}\n"
-    stage.repository.push(branch, {"perf-changelog.yaml": entry}, "author", f"Change {number}")
-    return stage.repository.pull_request(branch, "author", f"Change {number}", "What it does", number=number)
 
 
 def _signed(stage: CrashStage, pulls: list[PullRequest]) -> None:

@@ -10,13 +10,17 @@ SIGN_OFF = "As a PR reviewer and CODEOWNER, I have reviewed this and have\n- [x]
 JOB = "agentic / p1.000 | one fp4 gb200 sgl TP4 c1"
 
 
-def open_pull(stage: CrashStage, number: int = 7) -> PullRequest:
-    """A pull request with a changelog entry; waits for the welcome."""
-    repository = stage.repository
+def propose(stage: CrashStage, number: int) -> PullRequest:
+    """A new pull request with a changelog entry."""
     branch = f"branch-{number}"
     entry = f"- config-keys:\n    - one\n- config-keys:\n    - two-{number}\n"
-    repository.push(branch, {"perf-changelog.yaml": entry}, "author", f"Change {number}")
-    pull = repository.pull_request(branch, "author", f"Change {number}", "What it does", number=number)
+    stage.repository.push(branch, {"perf-changelog.yaml": entry}, "author", f"Change {number}")
+    return stage.repository.pull_request(branch, "author", f"Change {number}", "What it does", number=number)
+
+
+def open_pull(stage: CrashStage, number: int = 7) -> PullRequest:
+    """A new pull request; waits for the welcome."""
+    pull = propose(stage, number)
     wait_for(lambda: stage.has(number, "sweepgate:welcome"), "the welcome")
     return pull
 
