@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -135,3 +136,11 @@ class TestSharedCorpus:
         name = b"SGLANG_NVFP4_CKPT_FP8_NEXTN_MOE"
         setting = {path for path in august.below("benchmarks/") if name in august.files[path]}
         assert {path for path in setting if "/stp/" not in path} == failing
+
+
+def test_without_the_corpus_the_command_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(corpus, "CORPUS", tmp_path / "gone")
+    assert corpus.main(["--summary"]) == 2
+    assert "Put the corpus there or name --repository." in capsys.readouterr().err
