@@ -31,14 +31,14 @@ from app.facts.records import FileRecord
 from app.facts.repository import HeadTree, MergeBaseTree, Ownership, TargetTree
 from app.facts.sweep import PlanRows
 from app.planner.plan import PlanOptions, plan
-from app.planner.scope import Scope
+from app.planner.scope import Scope, compute_scope
 from app.policy import Policy, PolicyError
 from app.target.source import RejectedInput
 from app.target.tree import Layout, Tree
 from app.verdict import engine, render
 from app.verdict.assess import recheck_days
 from app.verdict.policies import POLICY_PATH, policy_of_default_branch, shipped
-from checks.contract import COULD_NOT, Status
+from checks.contract import COULD_NOT, Status, Unverified
 
 LATER = "LATER"
 ONLY_GITHUB = "only GitHub has it"
@@ -72,6 +72,8 @@ def preflight(folder: str, base: str = "", day: date | None = None, policy: Poli
     context = Context(effective, day or datetime.now(UTC).date(), effective.repository, 0, "")
     facts = Facts(_makers(target, start, head, changed), context)
     scope = engine.scope_of(facts)
+    if isinstance(scope, Unverified):
+        compute_scope(start, head, changed)
     verdict = engine.judge_facts(facts, scope, "")
     later = frozenset(row.number for row in verdict.rows if row.result.reason.startswith(COULD_NOT))
     return Preflight(
