@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 
+import pytest
+
+from app.decide.state import PullRef, PullState
 from tests.flows.conftest import Harness
 from tests.flows.fake_github import SIGN_OFF
 
@@ -47,9 +51,20 @@ def test_welcome_is_posted_once(harness: Harness) -> None:
     assert sum("sweepgate:welcome" in body for body in harness.github.bot_comments(7)) == 1
 
 
-def test_a_burst_of_a_hundred_events_is_at_most_two_reconciles(harness: Harness) -> None:
+def test_a_burst_of_a_hundred_events_is_at_most_two_reconciles(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     harness.github.open_pull()
+    arrived, read = threading.Event(), harness.github.pull
+
+    def held(ref: PullRef) -> PullState:
+        """The first read lasts until the burst is over, however slow the machine is."""
+        arrived.wait(60)
+        return read(ref)
+
+    monkeypatch.setattr(harness.github, "pull", held)
     for _ in range(100):
         harness.commented()
+    arrived.set()
     harness.idle()
     assert harness.github.calls.count("pull") <= 4
