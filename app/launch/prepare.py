@@ -253,7 +253,7 @@ def _scheduler(site: Site, options: Options) -> Scheduler:
     return Slurm(names, submitter, limits.cancel_seconds, limits.poll_seconds)
 
 
-def _job(row: LaunchRow, cluster: Cluster, site: Site, options: Options) -> Job:
+def _job(row: LaunchRow, cluster: Cluster, site: Site, env: Mapping[str, str], options: Options) -> Job:
     arguments = list(site.sbatch_arguments)
     if cluster.partition:
         arguments.append(f"--partition={cluster.partition}")
@@ -272,6 +272,7 @@ def _job(row: LaunchRow, cluster: Cluster, site: Site, options: Options) -> Job:
         minutes=site.run_minutes(row.multinode, row.agentic),
         nodes=int(nodes),
         arguments=tuple(arguments),
+        environment=env,
     )
 
 
@@ -286,13 +287,16 @@ def prepare(row: LaunchRow, policy: LaunchPolicy, options: Options) -> Ready:
     trusted = trusted_tree(options, tree, sha)
     acceptance = golden(trusted, row, recipe, options.thinking)
     raw = with_acceptance(recipe, acceptance)
-    job = _job(row, cluster, site, options)
+    env = environment_of(row, recipe, cluster, model, options)
+    job = _job(row, cluster, site, env, options)
+    if site.submit == "srtctl":
+        # srtctl names the Slurm job after the recipe; jobs of this runner are found, and cleaned up, by their name.
+        raw["name"] = job.name
     (options.work / RESULTS).mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     YAML(typ="safe").dump(raw, text)
     job.recipe.write_text(text.getvalue())
     if site.submit != "srtctl":
-        env = environment_of(row, recipe, cluster, model, options)
         job.script.write_text(render_script(raw, recipe, policy, site, env, options))
     return Ready(row, sha, cluster, site, _scheduler(site, options), job, recipe, acceptance, trusted)
 

@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
@@ -27,7 +27,10 @@ SAID = 300
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is submitted: files in `folder`, the name, minutes allowed, nodes, and extra arguments for sbatch."""
+    """What is submitted: files in `folder`, the name, minutes allowed, nodes, and extra arguments for sbatch.
+
+    `environment` is given to the submitting program; Slurm hands it on to the job.
+    """
 
     folder: Path
     script: Path
@@ -36,6 +39,7 @@ class Job:
     minutes: float
     nodes: int
     arguments: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Scheduler(Protocol):
@@ -61,8 +65,10 @@ class Said:
     complaint: str
 
 
-def ask(command: Sequence[str], seconds: float) -> Said:
+def ask(command: Sequence[str], seconds: float, environment: Mapping[str, str] | None = None) -> Said:
     """Run a program to its end. Raises FileNotFoundError and subprocess.TimeoutExpired."""
+    # A job must not find the launcher's own Python environment.
+    inherited = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     done = subprocess.run(
         command,
         capture_output=True,
@@ -72,6 +78,7 @@ def ask(command: Sequence[str], seconds: float) -> Said:
         check=False,
         start_new_session=True,
         stdin=subprocess.DEVNULL,
+        env={**inherited, **(environment or {})},
     )
     return Said(done.returncode, done.stdout, done.stderr.strip())
 
@@ -88,12 +95,12 @@ class Slurm:
     cancel_seconds: float
     poll_seconds: float
     name: str = "slurm"
-    ask: Callable[[Sequence[str], float], Said] = ask
+    ask: Callable[..., Said] = ask
 
     def submit(self, job: Job) -> int:
         command = self.submitter(job)
         try:
-            said = self.ask(command, SUBMIT_SECONDS)
+            said = self.ask(command, SUBMIT_SECONDS, job.environment)
         except FileNotFoundError:
             message = f"{command[0]} is not on this runner's PATH."
             raise LaunchError("no-scheduler", message, "Install it, or set `submit` in the launch policy.") from None

@@ -74,6 +74,15 @@ else
 fi
 echo "$id"
 """
+SRTCTL = """#!/bin/bash
+# Stands in for `srtctl apply -f RECIPE`: a batch job named after the recipe that runs the recipe's client.
+echo "srtctl $*" >>"$FAKE/calls"
+[ -z "$VIRTUAL_ENV" ] || { echo "the launcher's own environment reached the job" >&2; exit 9; }
+recipe=${!#}
+cp "$recipe" "$FAKE/recipe.yaml"
+printf '#!/bin/bash\\nbash "%s/srt_agentic.sh"\\n' "$FAKE_CHECKOUT" >"$FAKE/srtctl.sh"
+echo "Submitted batch job $(sbatch --output="$FAKE/srtctl-%j.log" "$FAKE/srtctl.sh")"
+"""
 SCONTROL = """#!/bin/bash
 state=$(cat "$FAKE/jobs/$3" 2>/dev/null)
 if [ -z "$state" ] || [ "$state" = GONE ]; then echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; fi
@@ -99,8 +108,8 @@ default:
   submit: {submit}
   least_free_gib: 0
   job_names: ["test-{{runner}}"]
-  limits: {{ queue_minutes: 0.02, single_node_minutes: {run}, log_minutes: 0.02, ready_minutes: 0.2,
-            unknown_seconds: 0.5, cancel_seconds: 10, poll_seconds: 0.05 }}
+  limits: {{ queue_minutes: {wait}, single_node_minutes: {run}, log_minutes: {wait}, ready_minutes: 1,
+            unknown_seconds: {unknown}, cancel_seconds: 10, poll_seconds: 0.05 }}
   gates: {{ result_wait_seconds: 0 }}
 engines:
   fake: {{ command: [python3, "{server}", "{{port}}"], ready: / }}
@@ -141,8 +150,9 @@ class Lab:
             [*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
         ).stdout.strip()
 
-    def policy(self, submit: str = "sbatch", run: float = 1) -> None:
-        text = POLICY.format(submit=submit, run=run, server=self.folder / "server.py")
+    def policy(self, submit: str = "sbatch", run: float = 1, wait: float = 1, unknown: float = 20) -> None:
+        """Limits (minutes, `unknown` in seconds) that a busy machine keeps; faults of waiting set short ones."""
+        text = POLICY.format(submit=submit, run=run, wait=wait, unknown=unknown, server=self.folder / "server.py")
         (self.folder / "launch.yaml").write_text(text)
 
     def command(self, row: object, *extra: str) -> list[str]:
@@ -167,7 +177,7 @@ class Lab:
     def launch(self, row: object = ROW, *extra: str, **env: str) -> tuple[int, dict[str, Any], str]:
         """Exit code, job_event.json, standard error."""
         process = self.start(row, *extra, **env)
-        _, complaint = process.communicate(timeout=60)
+        _, complaint = process.communicate(timeout=120)
         return process.returncode, self.event(), complaint
 
     def event(self) -> dict[str, Any]:
@@ -202,12 +212,14 @@ def lab(tmp_path: Path) -> Lab:
     programs.mkdir()
     (fake / "jobs").mkdir(parents=True)
     texts = {"sbatch": SBATCH, "scontrol": SCONTROL, "squeue": SQUEUE, "scancel": SCANCEL, "sacct": "#!/bin/bash\n"}
+    texts["srtctl"] = SRTCTL
     for name, text in texts.items():
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
     (tmp_path / "server.py").write_text(SERVER)
     made.env = {
         **os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "FAKE": str(fake), "FAKE_MODE": "run",
+        "FAKE_CHECKOUT": str(made.checkout),
         "SWEEPGATE_LAUNCH_POLICY": str(tmp_path / "launch.yaml"), "RUNNER_NAME": "lab_0", "GITHUB_RUN_ID": "7",
         "SWEEPGATE_STATE": str(tmp_path / "state"), "CLIENT_MODE": "fine",
     }  # fmt: skip

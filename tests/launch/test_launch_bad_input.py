@@ -78,6 +78,10 @@ def nothing(_lab: Lab) -> None:
     return
 
 
+def impatient(lab: Lab) -> None:
+    lab.policy(wait=0.02, unknown=0.5)
+
+
 RUNNERS = "inferencex-e2e/configs/runners.yaml"
 NO_MODEL = "labels: { 'cluster:lab': [lab_0] }\nclusters: { lab: { gpus-per-node: 1, models: { other: /m } } }\n"
 
@@ -189,7 +193,7 @@ NO_MODEL = "labels: { 'cluster:lab': [lab_0] }\nclusters: { lab: { gpus-per-node
             nothing, ROW, {"FAKE_MODE": "nameless"}, "no-job-id", "submit", "named no job id", id="sbatch names no job"
         ),
         pytest.param(
-            nothing,
+            impatient,
             ROW,
             {"FAKE_MODE": "vanish"},
             "job-vanished",
@@ -198,7 +202,7 @@ NO_MODEL = "labels: { 'cluster:lab': [lab_0] }\nclusters: { lab: { gpus-per-node
             id="the job vanishes",
         ),
         pytest.param(
-            nothing,
+            impatient,
             ROW,
             {"FAKE_MODE": "pending"},
             "queue-timeout",
@@ -207,7 +211,7 @@ NO_MODEL = "labels: { 'cluster:lab': [lab_0] }\nclusters: { lab: { gpus-per-node
             id="the job never starts",
         ),
         pytest.param(
-            nothing,
+            impatient,
             ROW,
             {"FAKE_MODE": "silent"},
             "log-missing",
@@ -279,8 +283,6 @@ def events_of(
 )
 def test_a_signal_ends_the_job_and_is_recorded(lab: Lab, mode: str, stage: str, number: signal.Signals) -> None:
     fake = lab.folder / "fake"
-    path = Path(lab.env["SWEEPGATE_LAUNCH_POLICY"])
-    path.write_text(path.read_text().replace("queue_minutes: 0.02", "queue_minutes: 5"))
     ready = {
         "slow-submit": (fake / "submitting").exists,
         "pending": (fake / "jobs" / "1").exists,
@@ -331,6 +333,15 @@ def test_the_local_way_runs_the_same_script(lab: Lab) -> None:
     lab.policy("local")
     code, event, _ = lab.launch()
     assert (code, event["scheduler"]) == (0, "local")
+
+
+def test_srtctl_gets_the_runners_job_name_and_the_rows_facts(lab: Lab) -> None:
+    lab.policy("srtctl")
+    code, event, complaint = lab.launch(VIRTUAL_ENV="/not/for/jobs")
+    assert code == 0, complaint
+    assert (event["scheduler"], event["job_id"], event["outcome"]) == ("slurm", 1, "success")
+    assert "srtctl apply --no-preflight -f" in lab.calls()
+    assert "name: test-lab_0" in (lab.folder / "fake" / "recipe.yaml").read_text()
 
 
 def test_a_folder_of_others_is_never_emptied(lab: Lab) -> None:
