@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from alembic import command
@@ -63,6 +63,8 @@ class Database:
         self.hook = hook or _no_hook
         self.is_sqlite = make_url(url).get_backend_name() == "sqlite"
         self.engine = _sqlite_engine(url) if self.is_sqlite else _postgres_engine(url, pool_size)
+        # SQLite's own wait for its write lock is a sleep of up to 100 ms; threads of this process hand it over at once.
+        self._writing: AbstractContextManager[object] = threading.Lock() if self.is_sqlite else nullcontext()
         self._locks: dict[str, threading.Lock] = {}
         self._locks_guard = threading.Lock()
 
@@ -72,7 +74,7 @@ class Database:
         if name not in COMMITS:
             raise ValueError(f"{name} is no known commit; add it to COMMITS")
         try:
-            with self.engine.connect() as connection, connection.begin() as transaction:
+            with self._writing, self.engine.connect() as connection, connection.begin() as transaction:
                 yield connection
                 self.hook(f"store.{name}.before")
                 transaction.commit()

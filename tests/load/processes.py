@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -39,8 +40,20 @@ class Loaded:
         threading.Thread(target=self._process.stdout.read, daemon=True).start()
 
     def __enter__(self) -> Loaded:
+        self._wait_until_it_listens()
         self.load(0.2)
         return self
+
+    def _wait_until_it_listens(self, patience: float = 60.0) -> None:
+        ends = time.monotonic() + patience
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                if time.monotonic() > ends:
+                    raise
+                time.sleep(0.05)
 
     def __exit__(self, *_: object) -> None:
         self._process.send_signal(signal.SIGCONT)
