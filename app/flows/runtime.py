@@ -57,6 +57,7 @@ class Runtime:
         self._settings = settings
         self._store_id = store_id
         self._work = work
+        self._running: set[str] = set()
 
     def start(self) -> None:
         with Runtime._guard:
@@ -97,9 +98,19 @@ class Runtime:
         return f"{self._store_id}:{item.repository}#{item.number}:{item.generation}"
 
     def is_live(self, item: Due) -> bool:
-        """Whether the workflow of this generation waits or runs somewhere."""
-        status = DBOS.get_workflow_status(self.workflow_id(item))
-        return status is not None and status.status in LIVE
+        """Whether the workflow of this generation waits or runs somewhere.
+
+        One that this process began and lost, because the database went away under it, is handed back to the queue.
+        """
+        workflow_id = self.workflow_id(item)
+        status = DBOS.get_workflow_status(workflow_id)
+        if status is None or status.status not in LIVE:
+            return False
+        mine = status.executor_id == (self._settings.executor or "local")
+        if status.status == "PENDING" and mine and workflow_id not in self._running:
+            LOG.warning("a workflow was lost and is run again", workflow=workflow_id)
+            self.resume(workflow_id)
+        return True
 
     def live_of(self, executor: str) -> list[str]:
         """Workflows that an executor had begun and not ended."""
@@ -129,7 +140,12 @@ class Runtime:
         return len(ended)
 
     def run(self, item: Due) -> None:
-        self._work(item)
+        workflow_id = self.workflow_id(item)
+        self._running.add(workflow_id)
+        try:
+            self._work(item)
+        finally:
+            self._running.discard(workflow_id)
 
 
 @DBOS.workflow(name=WORKFLOW)
