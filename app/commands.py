@@ -28,6 +28,7 @@ Kind = Literal["issue_comment", "review", "review_comment"]
 MAX_RUN_ID = 2**63 - 1
 MAX_REASON = 500
 MANY_BRACKETS = 2_000
+MANY_CELLS = 5_000
 
 _MARK_OPEN, _MARK_CLOSE = "\ue000", "\ue001"
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e"), None)
@@ -36,7 +37,14 @@ _CANDIDATE = re.compile(
     r"^([^\S\n]*)(?=[\u200b-\u200f\u2060\ufeff\u00ad\u180e\u061c\u202a-\u202e\u2066-\u2069]*/)", re.M
 )
 _MARKED = re.compile(f"{_MARK_OPEN}([0-9]+){_MARK_CLOSE}")
-_QUOTING_TAG = re.compile(r"<(/?)(blockquote|code|pre|a)\b[^>]*>", re.I)
+# Always finds an end, if only that of the text: a tag that never closes must not be searched for again and again.
+_TAG = re.compile(
+    r"<!--.*?(?:-->|\Z)"
+    r"|<(/?)([a-z][a-z0-9-]*)(?:\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^>\"'])*+(?:>|\Z)",
+    re.I | re.S,
+)
+_QUOTING = frozenset(("blockquote", "code", "pre", "a"))
+_DELIMITER_ROW = re.compile(r"[ \t>]*[|:-][ \t|:-]*")
 _ID_SHAPE = re.compile(r"[0-9]{1,19}")
 
 
@@ -143,9 +151,27 @@ def _tidy(line: str) -> str:
     return " ".join(line.translate(_ZERO_WIDTH).split())
 
 
-def _markdown(text: str) -> MarkdownIt:
+def _large_tables(lines: list[str]) -> set[int]:
+    """Lines of tables that hold too many cells together: to lay them out would take a minute, and none is a command."""
+    cells, end = 0, len(lines)
+    starts: dict[int, int] = {}
+    for number in range(len(lines) - 1, -1, -1):
+        line = lines[number]
+        if not line.strip():
+            end = number
+        elif "|" in line and _DELIMITER_ROW.fullmatch(line):
+            cells += (end - number) * (line.count("|") + 1)
+            starts[end] = max(0, number - 1)
+    if cells <= MANY_CELLS:
+        return set()
+    return {number for last, first in starts.items() for number in range(first, last)}
+
+
+def _markdown(text: str, tables: bool) -> MarkdownIt:
     # A line of dashes below a command is a separator to its writer, not a heading: the setext rule is off.
-    markdown = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("lheading")
+    markdown = MarkdownIt("commonmark", {"maxNesting": 100}).disable("lheading")
+    if tables:
+        markdown.enable("table")
     # Links among thousands of brackets would take quadratic time to find; no command line begins inside one.
     return markdown.disable(["link", "image"]) if text.count("[") > MANY_BRACKETS else markdown
 
@@ -156,14 +182,16 @@ def _command_lines(text: str, compat: bool) -> Iterator[int]:
     Each such line gets a marker before it is parsed; the marker survives as plain text only where Markdown shows
     plain text, so no second reading of code spans, links and HTML is needed here.
     """
+    lines = text.split("\n")
+    unread = _large_tables(lines)
     marked = "\n".join(
-        _CANDIDATE.sub(rf"\g<1>{_MARK_OPEN}{number}{_MARK_CLOSE}", line, count=1)
-        for number, line in enumerate(text.split("\n"))
+        line if number in unread else _CANDIDATE.sub(rf"\g<1>{_MARK_OPEN}{number}{_MARK_CLOSE}", line, count=1)
+        for number, line in enumerate(lines)
     )
     if _MARK_OPEN not in marked:
         return
-    quoting = 0
-    for token in _markdown(marked).parse(marked):
+    quoting: tuple[str, ...] = ()
+    for token in _markdown(marked, tables=not unread).parse(marked):
         if token.type == "html_block":
             quoting = _quoting(token.content, quoting)
         elif token.type == "inline" and token.level == 1:
@@ -172,7 +200,7 @@ def _command_lines(text: str, compat: bool) -> Iterator[int]:
             yield from (int(number) for number in _MARKED.findall(token.content))
 
 
-def _inline_lines(token: Token, quoting: int) -> Generator[int, None, int]:
+def _inline_lines(token: Token, quoting: tuple[str, ...]) -> Generator[int, None, tuple[str, ...]]:
     links = 0
     at_start = True
     for child in token.children or ():
@@ -180,16 +208,22 @@ def _inline_lines(token: Token, quoting: int) -> Generator[int, None, int]:
             quoting = _quoting(child.content, quoting)
         links += {"link_open": 1, "link_close": -1}.get(child.type, 0)
         match = _MARKED.match(child.content) if child.type == "text" and at_start else None
-        if match and links == 0 and quoting == 0:
+        if match and links == 0 and not quoting:
             yield int(match.group(1))
         at_start = child.type in ("softbreak", "hardbreak")
     return quoting
 
 
-def _quoting(html: str, depth: int) -> int:
-    for closing, _ in _QUOTING_TAG.findall(html):
-        depth = max(0, depth - 1) if closing else depth + 1
-    return depth
+def _quoting(html: str, inside: tuple[str, ...]) -> tuple[str, ...]:
+    """The quoting elements that stand open after `html`. A tag closes only an element of its own name."""
+    opened = list(inside)
+    for match in _TAG.finditer(html):
+        tag = (match[2] or "").lower()
+        if tag in _QUOTING and not match[1]:
+            opened.append(tag)
+        elif tag in opened:
+            del opened[len(opened) - 1 - opened[::-1].index(tag) :]
+    return tuple(opened)
 
 
 def _read(raw: str, following: str, line: int, whole: bool) -> Command | None:

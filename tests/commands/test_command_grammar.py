@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from app.commands import PROBLEMS, USAGE, as_json, parse
 
@@ -68,6 +69,10 @@ CONTEXTS = {
     "heading": ("# /use 1", []),
     "table cell": ("| a |\n| - |\n| /use 1 |", []),
     "HTML blockquote": ("<blockquote>\n\n/use 1\n\n</blockquote>", []),
+    "HTML blockquote after a closing tag of another name": ("<blockquote>\n\n</code>\n\n/use 1\n\n</blockquote>", []),
+    "HTML blockquote closed in a comment only": ("<blockquote>\n\n<!-- </blockquote> -->\n\n/use 1", []),
+    "HTML blockquote closed in an attribute only": ("<blockquote>\n\n<b x='</blockquote>'>\n\n/use 1", []),
+    "after an HTML comment that names a quote": ("<!-- <blockquote> -->\n\n/use 1", ["use 1"]),
     "after an HTML blockquote": ("<blockquote>\n\nx\n\n</blockquote>\n\n/use 1", ["use 1"]),
     "HTML pre": ("<pre>\n/use 1\n\n/use 2\n</pre>", []),
     "inline HTML code": ("see <code>\n/use 1\n</code>", []),
@@ -204,6 +209,29 @@ def test_no_text_raises(text: str, compat: bool) -> None:
 @given(st.integers(1, 2**63 - 1), st.sampled_from(["use", "reuse-sweep-run", "stage-results"]))
 def test_every_run_id_is_read_back(run: int, name: str) -> None:
     assert shown(f"/{name} {run}") == [f"{name} {run}"]
+
+
+def large_table(columns: int, rows: int) -> str:
+    return f"{'|a' * columns}|\n{'|-' * columns}|\n" + "/use 2\n" * rows
+
+
+def test_tables_that_are_too_large_to_lay_out_hold_no_command_and_cost_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules: list[object] = []
+    enable = MarkdownIt.enable
+
+    def recorded(self: MarkdownIt, names: str) -> MarkdownIt:
+        rules.append(names)
+        return enable(self, names)
+
+    monkeypatch.setattr(MarkdownIt, "enable", recorded)
+    small = large_table(3, 3)
+    assert shown(f"/use 1\n\n{small}\n/use 3") == ["use 1", "use 3"]
+    assert rules == ["table"]
+    large = f"{large_table(200, 200)}\n" * 20
+    assert shown(f"/use 1\n\n{large}\n/use 3") == ["use 1", "use 3"]
+    assert rules == ["table"]
 
 
 def test_a_long_hostile_comment_stays_linear() -> None:
