@@ -17,7 +17,7 @@ run: setup
 	@$(BIN)/sweepgate demo
 
 test: setup
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: setup
 	$(BIN)/ruff check .

@@ -14,7 +14,7 @@ from tests.end_to_end.gathered import Gathered, Rows, gathered, rows
 from tests.end_to_end.told import Told, tell
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def told() -> Iterator[Told]:
     world = World()
     with Stage(world, review_day=REVIEW_DAY, account=ACCOUNT) as stage:
