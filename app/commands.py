@@ -151,8 +151,8 @@ def _tidy(line: str) -> str:
     return " ".join(line.translate(_ZERO_WIDTH).split())
 
 
-def _large_tables(lines: list[str]) -> set[int]:
-    """Lines of tables that hold too many cells together: to lay them out would take a minute, and none is a command."""
+def large_tables(lines: list[str]) -> set[int]:
+    """Numbers (from 0) of lines in tables that hold too many cells together: to lay them out would take a minute."""
     cells, end = 0, len(lines)
     starts: dict[int, int] = {}
     for number in range(len(lines) - 1, -1, -1):
@@ -183,7 +183,7 @@ def _command_lines(text: str, compat: bool) -> Iterator[int]:
     plain text, so no second reading of code spans, links and HTML is needed here.
     """
     lines = text.split("\n")
-    unread = _large_tables(lines)
+    unread = large_tables(lines)
     marked = "\n".join(
         line if number in unread else _CANDIDATE.sub(rf"\g<1>{_MARK_OPEN}{number}{_MARK_CLOSE}", line, count=1)
         for number, line in enumerate(lines)

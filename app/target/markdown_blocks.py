@@ -59,17 +59,20 @@ class Fence:
 Block = Heading | Paragraph | Table | Fence
 
 
-@lru_cache(maxsize=1)
-def _parser() -> Any:
+@lru_cache(maxsize=2)
+def _parser(tables: bool) -> Any:
     """Blocks only: inline text stays as written, and parsing it takes quadratic time where somebody wants it to."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").enable("table").disable("inline")
+    markdown = MarkdownIt("commonmark").disable("inline")
+    return markdown.enable("table") if tables else markdown
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    """The blocks of a Markdown text, in order."""
-    return tuple(_blocks(_parser().parse(text)))
+    """The blocks of a Markdown text, in order. Tables too large to lay out are read as paragraphs."""
+    from app.commands import large_tables
+
+    return tuple(_blocks(_parser(tables=not large_tables(text.splitlines())).parse(text)))
 
 
 def _blocks(tokens: list[Any]) -> Iterator[Block]:
@@ -114,7 +117,7 @@ def visible_lines(text: str) -> list[str]:
     """The lines of a text, blank where they are code, quotes or HTML comments. As many lines as the text has."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
-    for token in _parser().parse(text):
+    for token in _parser(tables=False).parse(text):
         if token.type in ("fence", "code_block", "blockquote_open") and token.map:
             for number in range(token.map[0], min(token.map[1], len(lines))):
                 lines[number] = ""
