@@ -44,7 +44,7 @@ RULES = {
     "6.no-earlier": "A vendor engine without such an earlier entry fails; one added by the same pull request is none.",
     "6.sku": "The SKU is the runner without `cluster:`, cut at the first `-`.",
     "6.pulled": "The tag was pulled in the run.",
-    "6.not-pulled": "A run that used another image fails.",
+    "6.not-pulled": "A run that used another image fails, if only for one point.",
 }
 
 HELP = Help(
@@ -179,30 +179,36 @@ class _Pulled:
     logs: JobLogs | None
     rows: BenchmarkRows | None
 
-    def _of(self, points: list[Point]) -> list[str]:
-        images: list[str] = []
-        for point in points:
-            for log in logs_of(point, () if self.logs is None else self.logs.all):
-                images += [value.value for value in log.images]
-            for row in () if self.rows is None else self.rows.rows:
-                data = row.data
-                same = data.get("infmax_model_prefix") == point.row.get("model-prefix") and data.get("image")
-                if same and row.concurrency == point.concurrency and _row_fits(data, point):
-                    images.append(str(data["image"]))
-        return [canonical_image(image) for image in images]
+    def _of(self, point: Point) -> list[list[str]]:
+        """What each log and each result row of a point names. A log may name other containers beside the engine's."""
+        told = [
+            [value.value for value in log.images] for log in logs_of(point, () if self.logs is None else self.logs.all)
+        ]
+        for row in () if self.rows is None else self.rows.rows:
+            data = row.data
+            same = data.get("infmax_model_prefix") == point.row.get("model-prefix") and data.get("image")
+            if same and row.concurrency == point.concurrency and _row_fits(data, point):
+                told.append([str(data["image"])])
+        return [[canonical_image(image) for image in images] for images in told if images]
 
     def unseen(self, entry: MasterEntry, image: str, points: list[Point]) -> Iterator[Unverified]:
-        if points and not self._of(points):
+        if points and not any(self._of(point) for point in points):
             yield Unverified(
                 f"the image that {entry.key} pulled", f"no log or result row names {image.partition('@')[0]}"
             )
 
     def other_images(self, entry: MasterEntry, image: str, points: list[Point]) -> Iterator[Finding]:
-        seen = self._of(points)
-        if seen and not any(_same_image(image, other) for other in seen):
+        """One job on another image is a finding, however many ran the right one."""
+        others: dict[str, list[Point]] = {}
+        for point in points:
+            for seen in self._of(point):
+                if not any(_same_image(image, other) for other in seen):
+                    others.setdefault(listed(sorted(set(seen))), []).append(point)
+        for seen_there, where in others.items():
+            at = "" if len(where) >= len(points) else f" at {listed(list(dict.fromkeys(p.label for p in where)))}"
             yield Finding(
                 entry.where,
-                f"the run pulled {listed(sorted(set(seen)))}, not {image.partition('@')[0]}",
+                f"the run pulled {seen_there}{at}, not {image.partition('@')[0]}",
                 f"a run that pulls {image}",
                 "Sweep again with the image of the master config.",
             )

@@ -124,6 +124,23 @@ def test_6_not_pulled_the_run_used_another_image() -> None:
     assert "the run pulled lmsysorg/sglang:other" in row.reason
 
 
+def test_6_not_pulled_one_job_used_another_image() -> None:
+    """6.not-pulled"""
+    story = Story()
+    value = story.logs[0].images[0].model_copy(update={"value": "lmsysorg/sglang:other"})
+    row = story.log("mtp c1", images=(value,)).row(6)
+    assert row.status.value == "FAIL"
+    assert "the run pulled lmsysorg/sglang:other at c1, not" in row.reason
+
+
+def test_6_pulled_a_log_may_name_other_containers_beside_the_engine() -> None:
+    """6.pulled"""
+    story = Story()
+    other = story.logs[0].images[0].model_copy(update={"value": "prom/prometheus:v3"})
+    row = story.each_log(lambda log: log.model_copy(update={"images": (*log.images, other)})).row(6)
+    assert row.status.value == "PASS", row.reason
+
+
 def test_6_pulled_a_digest_on_one_side_only_is_not_compared() -> None:
     story = Story()
     value = story.logs[0].images[0].model_copy(update={"value": "lmsysorg/sglang:dev-muse-spark-open"})
