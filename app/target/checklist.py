@@ -26,6 +26,7 @@ _BOX = re.compile(
     r"\[(?P<mark>[^\[\]\n]{0,200})\](?!\()(?P<rest>.*)\Z"
 )
 _TICKS = frozenset(("x", "✓", "✔", "✔️", "✅", "☑", "y", "yes", "done"))
+_REFUSALS = frozenset(("no", "n", "nope", "not", "false", "fail", "failed", "todo", "tbd", "open", "pending", "wip"))
 _WELL_FORMED = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]+\S")
 _DOES_NOT_APPLY = re.compile(r"(?:\W*(?:doesn['’]?t apply|does not apply|not applicable|n/?a)\b)+\W*", re.IGNORECASE)
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+(?P<text>.*)\Z")
@@ -196,7 +197,9 @@ def _item(match: re.Match[str], line: int, texts: list[str]) -> Item:
     text = " ".join(part.strip() for part in texts).strip()
     mark = match["mark"].strip()
     ticked = mark.casefold() in _TICKS
-    value = "" if ticked or not mark else mark
+    # Only words answer in place of a tick: a dash, a cross or "no" leaves the item open.
+    answers = bool(re.search(r"\w", mark)) and words_of(mark) not in _REFUSALS
+    value = mark if answers and not ticked else ""
     level = len(match["indent"].expandtabs(4)) // 2
     malformed = _WELL_FORMED.match(match.string) is None
     return Item(text, words_of(text), line, level, ticked or bool(value), malformed, value)

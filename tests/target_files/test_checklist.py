@@ -105,6 +105,10 @@ MALFORMED = [
     ("a typographic bullet", "• [x] Verified that this PR passes evals.", True),
     ("a box without a bullet", "[x] Verified that this PR passes evals.", True),
     ("a tick of another kind", "- [✓] Verified that this PR passes evals.", True),
+    ("a dash in the box", "- [-] Verified that this PR passes evals.", False),
+    ("a cross in the box", "- [✗] Verified that this PR passes evals.", False),
+    ("a refusal in the box", "- [No] Verified that this PR passes evals.", False),
+    ("a promise in the box", "- [TODO] Verified that this PR passes evals.", False),
 ]
 
 
