@@ -11,6 +11,7 @@ only effective settings are. Source: rules.md 8; verdicts.md, check 8.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -59,9 +60,14 @@ RULES = {
     "8.environment": "A variable that skips layers or indexers fails.",
     "8.log": "An override that only the job log shows fails as well.",
     "8.model-file": "A launch script that rewrites such a key in the model's configuration fails.",
+    "8.other-model": "A recipe, script or log that names another checkpoint than the master config fails.",
     "8.unread-script": "A setup script that was not read may rewrite the configuration: it could not be verified.",
     "8.unknown-key": "An override with a key that the policy does not know could not be verified.",
 }
+
+_MODEL_ARGS = ("model", "model-path")
+_CHECKPOINT = re.compile(r"(?:hf:)?([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)", re.ASCII)
+"""The name of a checkpoint; folders such as `/model/` are the launcher's own."""
 
 _PASSES = ("8.none", "8.own-value", "8.neutral", "8.prose")
 
@@ -140,6 +146,11 @@ def _judge(ledger: _Ledger, point: Point, launch: Launch, log: JobLogRecord | No
     for role, args in launch.args.items():
         for name, setting in args.items():
             _setting(ledger, point, name, setting.value, setting.where)
+        _model(ledger, point, [(name, args[name].value, args[name].where) for name in _MODEL_ARGS if name in args])
+        if log is not None:
+            told = [(name, logged_arg(role, name, log)) for name in _MODEL_ARGS]
+            shown = [(name, one.text, LogSpan(log.job_name, one.line)) for name, one in told if one is not None]
+            _model(ledger, point, shown)
         for name in ledger.policy.override_args:
             printed = logged_arg(role, name, log)
             if printed is not None and name not in args and log is not None:
@@ -158,6 +169,17 @@ def _judge(ledger: _Ledger, point: Point, launch: Launch, log: JobLogRecord | No
         if keys:
             found = f"{rewrite.script} rewrites {listed(keys)} in the model's configuration ({point.key} {{at}})"
             ledger.findings.add(point, Finding(rewrite.where, found, "the checkpoint's files as published", HELP.fix))
+
+
+def _model(ledger: _Ledger, point: Point, named: Iterable[tuple[str, object, Where]]) -> None:
+    """Another checkpoint than the entry's, smaller perhaps, served under the entry's name."""
+    wanted = str(point.row.get("model", ""))
+    for name, value, where in named:
+        match = _CHECKPOINT.fullmatch(str(value).strip())
+        if match and wanted and match[1].casefold() != wanted.casefold():
+            found = f"{name} serves {match[1]}, not {wanted} ({point.key} {{at}})"
+            step = f"Remove {name}, or name the model in the master config, and sweep again."
+            ledger.findings.add(point, Finding(where, found, f"the model of the master config, {wanted}", step))
 
 
 def _variables(launch: Launch, log: JobLogRecord | None) -> Iterator[tuple[str, object, Where]]:

@@ -38,10 +38,10 @@ def line(text: str, path: str = RECIPE, at: str = "        megamoe: true\n") -> 
     return story.both(path, at, f"{at}        {text}\n")
 
 
-def printed(value: str) -> Story:
+def printed(value: str, flag: str = "json-model-override-args") -> Story:
     story = Story()
     (log,) = [log for log in story.logs if log.job_name.endswith(" c8")]
-    flags = {**log.server_args["agg"], "json-model-override-args": LogValue(value=value, line=33)}
+    flags = {**log.server_args["agg"], flag: LogValue(value=value, line=33)}
     return story.log(log.job_name, server_args={"agg": flags})
 
 
@@ -180,6 +180,25 @@ def printed(value: str) -> Story:
         ),
         pytest.param(
             lambda: printed('{"index_topk_freq": 2}'), "FAIL", "index_topk_freq = 2", id="8.log: only in the job log"
+        ),
+        pytest.param(
+            lambda: line("model-path: outsider/smaller"),
+            "FAIL",
+            "model-path serves outsider/smaller, not meta-models/Muse-Spark-Open-816B-A42B-NVFP4",
+            id="8.other-model: the recipe names another checkpoint",
+        ),
+        pytest.param(
+            lambda: printed("outsider/smaller", "model-path"),
+            "FAIL",
+            "model-path serves outsider/smaller",
+            id="8.other-model: only the job log names it",
+        ),
+        pytest.param(lambda: line("model-path: /model/"), "PASS", "no setting", id="8.none: the launcher's own folder"),
+        pytest.param(
+            lambda: line("model-path: meta-models/Muse-Spark-Open-816B-A42B-NVFP4"),
+            "PASS",
+            "no setting",
+            id="8.none: the entry's own checkpoint",
         ),
         pytest.param(lambda: printed("{}"), "PASS", "no setting", id="8.log: an empty override"),
     ],
