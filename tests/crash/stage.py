@@ -100,6 +100,7 @@ class CrashStage:
         self.starts = 0
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
+        self._others: list[subprocess.Popen[bytes]] = []
         self._secret = secrets.token_hex(8)
         self._closing = threading.Event()
         self._held = threading.Event()
@@ -119,6 +120,9 @@ class CrashStage:
         self._watcher.join(10)
         self.world.webhooks.close()
         self.kill()
+        for other in self._others:
+            other.kill()
+            other.wait(20)
         self.sandbox.stop()
         self.folder.cleanup()
 
@@ -154,6 +158,23 @@ class CrashStage:
 
     def start(self, fault: str = "") -> None:
         """Start the service and wait until it answers, or until the fault has struck."""
+        self._process = self._launch(self.port, fault)
+        self.starts += 1
+        wait_for(lambda: self.answers("/healthz") or self.died(), "the service to start", 60)
+
+    def start_another(self) -> int:
+        """Start one more worker on the same database, which nobody kills or starts again; its port."""
+        port = free_port()
+        self._others.append(self._launch(port))
+        wait_for(lambda: self.answers("/healthz", port), "the other worker to start", 60)
+        return port
+
+    def deliver_to(self, port: int) -> None:
+        """Send later webhooks to the worker at this port; those before it are sent first."""
+        assert self.world.webhooks.settle(), "the webhooks before were sent"
+        self.world.webhooks.point_at(f"http://127.0.0.1:{port}/webhooks/github", self._secret)
+
+    def _launch(self, port: int, fault: str = "") -> subprocess.Popen[bytes]:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SWEEPGATE_")},
             "SWEEPGATE_FAULT": fault,
@@ -176,21 +197,20 @@ class CrashStage:
             **{f"SWEEPGATE_{name.upper()}": value for name, value in self._settings.items()},
         }
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.crash.process", str(self.port)],
+            return subprocess.Popen(
+                [sys.executable, "-m", "tests.crash.process", str(port)],
                 env=environment,
                 cwd=ROOT,
                 stdout=log,
                 stderr=log,
             )
-        self.starts += 1
-        wait_for(lambda: self.answers("/healthz") or self._died(), "the service to start", 60)
 
-    def _died(self) -> bool:
+    def died(self) -> bool:
         return self._process is not None and self._process.poll() is not None
 
-    def answers(self, path: str) -> bool:
-        address = f"http://127.0.0.1:{self.port}{path}"
+    def answers(self, path: str, port: int = 0) -> bool:
+        """Whether the service (or the worker at another port) answers 200."""
+        address = f"http://127.0.0.1:{port or self.port}{path}"
         with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=2) as answer:
             return bool(answer.status == 200)
         return False
@@ -213,7 +233,7 @@ class CrashStage:
     def _watch(self) -> None:
         """Starts the service again when the fault has killed it, and delivers lost callbacks again."""
         while not self._closing.wait(0.1):
-            if self._died() and not self._closing.is_set() and not self._held.is_set():
+            if self.died() and not self._closing.is_set() and not self._held.is_set():
                 self.struck = True
                 self.start()
                 for delivery in list(self.world.webhooks.log):
