@@ -24,6 +24,8 @@ MOST_PULLS = 16
 def test_a_worker_dies_at_a_comment_and_the_other_ends_its_work_once(side: str) -> None:
     with CrashStage(postgres_url(), fault=f"github.create_comment.{side}:2") as stage:
         stage.hold()
+        # Longer than a death takes to be noticed: only the ledger tells the other worker of the comment.
+        stage.world.lag.comments = 2.5
         pulls = _proposed_to_both_in_turn(stage, story.open_pull(stage, 1))
         wanted = [(pull.number, f"sweepgate:{kind}") for pull in pulls for kind in ("welcome", "verdict")]
         for number, part in wanted:
